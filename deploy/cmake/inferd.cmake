@@ -1,0 +1,68 @@
+# Flags of all our code, and the functions by which each folder declares its library, programs and tests.
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# Rounding is part of the product: no contraction of a * b + c unless fma() is written.
+add_library(inferd_flags INTERFACE)
+target_compile_options(inferd_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers -ffp-contract=off
+                                              -fno-math-errno -fstack-protector-strong -fvisibility=hidden)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(inferd_flags INTERFACE -Wthread-safety -Werror=thread-safety)
+endif()
+target_include_directories(inferd_flags INTERFACE ${PROJECT_SOURCE_DIR})
+if(INFERD_SANITIZERS)
+  target_compile_options(inferd_flags INTERFACE -fsanitize=${INFERD_SANITIZERS} -fno-omit-frame-pointer -g1)
+  target_link_options(inferd_flags INTERFACE -fsanitize=${INFERD_SANITIZERS})
+endif()
+
+find_program(LLD_PROGRAM ld.lld)
+if(LLD_PROGRAM AND NOT INFERD_SANITIZERS)
+  add_link_options(-fuse-ld=lld)
+endif()
+
+# inferd_library(name SOURCES a.cc b.cc DEPS other_lib ...)
+function(inferd_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC inferd_flags ${ARG_DEPS})
+endfunction()
+
+# inferd_program(name SOURCES main.cc DEPS ...): installed to bin
+function(inferd_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inferd_flags ${ARG_DEPS})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# inferd_test(name SOURCES a_test.cc b_test.cc DEPS ...): one GoogleTest program, one ctest entry
+function(inferd_test name)
+  if(NOT INFERD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inferd_flags ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE INFERD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()
+
+# inferd_fuzzer(name SOURCES a_fuzz.cc DEPS ...): a libFuzzer program, only with -DINFERD_FUZZERS=ON (Clang)
+function(inferd_fuzzer name)
+  if(NOT INFERD_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE inferd_flags ${ARG_DEPS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

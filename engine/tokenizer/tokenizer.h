@@ -1,0 +1,61 @@
+// Text to token ids and back, as the model's file declares it.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, Tokenizer::Create(*file));
+//   ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer->Encode("Hello", {.add_special = true}));
+//   std::string text = tokenizer->Decode(ids, /*with_special=*/false);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/gguf/gguf_file.h"
+
+namespace inferd::tokenizer {
+
+enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+
+struct EncodeOptions {
+  bool add_special = false;    // BOS and EOS as the file's add_bos / add_eos say
+  bool parse_special = false;  // the spelling of control tokens becomes those tokens
+};
+
+// A run of text whose special-token spellings count (the template wrote it) or not (a user did).
+struct Segment {
+  std::string text;
+  bool trusted;
+};
+
+class Tokenizer {
+ public:
+  // INVALID_ARGUMENT for a vocabulary that is not sound, UNIMPLEMENTED for a model or pre-tokenizer that is unknown.
+  static absl::StatusOr<std::unique_ptr<Tokenizer>> Create(const gguf::GgufFile& file);
+
+  virtual ~Tokenizer() = default;
+  virtual absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text, EncodeOptions options) const = 0;
+  // A rendered chat prompt: special tokens are parsed in trusted segments alone. BOS is added as the file says unless
+  // the text begins with it already.
+  virtual absl::StatusOr<std::vector<int32_t>> EncodeSegments(std::span<const Segment> segments) const = 0;
+
+  // The bytes that one token stands for in the middle of a text; control tokens give none unless `with_special`.
+  virtual std::string TokenBytes(int32_t id, bool with_special) const = 0;
+  // The whole text of a sequence: without the leading space that SentencePiece adds.
+  virtual std::string Decode(std::span<const int32_t> ids, bool with_special) const = 0;
+
+  virtual int32_t vocabulary_size() const = 0;
+  virtual TokenKind kind(int32_t id) const = 0;
+  virtual std::string_view spelling(int32_t id) const = 0;  // as in the file
+  virtual std::optional<int32_t> FindSpelling(std::string_view spelling) const = 0;
+  virtual bool IsEndOfGeneration(int32_t id) const = 0;     // EOS, EOT and the like
+  virtual std::optional<int32_t> bos() const = 0;
+  virtual std::optional<int32_t> eos() const = 0;
+  virtual bool adds_bos() const = 0;
+  virtual uint64_t fingerprint() const = 0;                 // equal tokenizers have equal ones
+};
+
+}  // namespace inferd::tokenizer
