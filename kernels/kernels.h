@@ -17,12 +17,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/exact_math.h"  // IWYU pragma: export
 #include "kernels/quant_types.h"
+#include "kernels/sequence_arguments.h"  // IWYU pragma: export
 
 namespace inferd::kernels {
 
-constexpr int kPageTokens = 64;  // tokens of one KV page, and keys of one attention chunk
-constexpr int kRowGroup = 16;    // parallel work divides weight rows at multiples of this
+constexpr int kRowGroup = 16;  // parallel work divides weight rows at multiples of this
 
 // A matrix of weights as it lies in the file: `rows` rows of `k` elements, each row a run of whole blocks.
 struct WeightMatrix {
@@ -39,40 +40,23 @@ struct MatmulArguments {
   const void* activations;         // rows in TraitsOf(weights.type).activation, activation_row_bytes apart
   const int32_t* activation_rows;  // [tokens] which activation row each output token takes; nullptr: 0, 1, 2, ...
   int64_t tokens;
-  float* out;                      // [tokens] rows out_stride floats apart; writes columns row_begin..row_end-1
+  float* out;  // [tokens] rows out_stride floats apart; writes columns row_begin..row_end-1
   int64_t out_stride;
-  void* scratch;                   // matmul_scratch_bytes(type, k) bytes, one per thread
+  void* scratch;  // matmul_scratch_bytes(type, k) bytes, one per thread
 };
 
-enum class CacheType : uint8_t { kF32, kF16, kQ8_0 };
-
-// One page of one layer holds 64 tokens of K and V for all KV heads. K is stored with the tokens innermost, V with
-// the head's dimension innermost, so that the outputs of both products lie in the lanes:
-//   K [kv_heads][k_dim][64], V [kv_heads][64][v_dim]   (q8_0 adds its scales per 32 dimensions)
-struct PageShape {
-  CacheType type;
-  int32_t kv_heads, k_dim, v_dim;  // dims: multiples of 32 for kQ8_0, else of 1
+enum class Activation : uint8_t {
+  kSilu,
+  kGeluTanh,
+  kGeluErf,
+  kRelu,
+  kReluSquared,
+  kSigmoid,
+  kTanh,
+  kGeluQuick,
+  kSoftplus,
+  kExp
 };
-
-struct AttentionArguments {
-  PageShape shape;
-  const void* const* pages;  // [ceil((position+1)/64)]: this layer's page of each 64 tokens; entries wholly before the
-                             // window may be nullptr
-  int32_t kv_head;           // the group's KV head
-  int32_t group;             // query heads that share it
-  int64_t position;          // of the query; keys first..position are seen, first = max(0, position - window + 1)
-  int64_t window;            // 0: all
-  const float* q;            // [group][k_dim]
-  float* out;                // [group][v_dim]
-  float scale;               // multiplies the scores
-  float soft_cap;            // 0: none; else score = cap * tanh(score / cap)
-  const float* alibi_slopes; // [group] or nullptr: score += slope * (key position - query position)
-  const float* sinks;        // [group] or nullptr: an extra score that takes part in the softmax without a value
-  int64_t bidirectional_end; // encoders: keys 0..bidirectional_end-1 are seen whatever the position; 0: causal
-  void* scratch;             // attention_scratch_bytes(shape, group) bytes
-};
-
-enum class Activation : uint8_t { kSilu, kGeluTanh, kGeluErf, kRelu, kReluSquared, kSigmoid, kTanh, kGeluQuick };
 
 // Which elements RoPE pairs: neighbours (2i, 2i+1), or halves (i, i + n/2).
 enum class RopePairing : uint8_t { kNeighbours, kHalves };
@@ -86,11 +70,11 @@ struct Kernels {
   const char* name;  // "reference", "avx2", "avx512", "neon"
 
   // ---- products
-  size_t (*activation_row_bytes)(ActivationFormat format, int64_t k);                 // a multiple of 64
+  size_t (*activation_row_bytes)(ActivationFormat format, int64_t k);  // a multiple of 64
   void (*quantize_rows)(ActivationFormat format, const float* x, int64_t rows, int64_t k, void* out);  // x [rows][k]
   size_t (*matmul_scratch_bytes)(TensorType type, int64_t k);
   void (*matmul)(const MatmulArguments& arguments);
-  void (*dequantize_row)(TensorType type, const void* row, int64_t k, float* out);    // k: whole blocks
+  void (*dequantize_row)(TensorType type, const void* row, int64_t k, float* out);  // k: whole blocks
 
   // ---- norms; weight and bias may be nullptr (1 and 0)
   void (*rms_norm)(const float* x, const float* weight, float epsilon, int64_t n, float* out);
@@ -104,10 +88,19 @@ struct Kernels {
 
   // ---- attention
   size_t (*page_bytes)(const PageShape& shape);  // of one layer, a multiple of 64
-  // k [kv_heads][k_dim], v [kv_heads][v_dim] of one token go to slot 0..63 of the page.
-  void (*write_kv)(const PageShape& shape, void* page, int32_t slot, const float* k, const float* v);
-  size_t (*attention_scratch_bytes)(const PageShape& shape, int32_t group);
+  // k [tokens][kv_heads][k_dim], v [tokens][kv_heads][v_dim], rows k_stride and v_stride floats apart, go to the slots
+  // slot..slot+tokens-1 (all below 64) of the page.
+  void (*write_kv)(const PageShape& shape, void* page, int32_t slot, int32_t tokens, const float* k, int64_t k_stride,
+                   const float* v, int64_t v_stride);
+  size_t (*attention_scratch_bytes)(const PageShape& shape, int32_t group, int64_t queries);
   void (*attention)(const AttentionArguments& arguments);
+
+  // ---- layers with a recurrent state, and expert choice
+  void (*convolve)(const ConvolutionArguments& arguments);
+  void (*mamba_scan)(const MambaArguments& arguments);
+  void (*mamba2_scan)(const Mamba2Arguments& arguments);
+  void (*delta_rule)(const DeltaArguments& arguments);
+  void (*route)(const RouterArguments& arguments);
 
   // ---- element-wise; out may be an input
   void (*activate)(Activation kind, const float* x, int64_t n, float* out);
@@ -115,8 +108,8 @@ struct Kernels {
   void (*add)(const float* a, const float* b, int64_t n, float* out);
   void (*multiply)(const float* a, const float* b, int64_t n, float* out);
   void (*scale)(const float* x, float factor, int64_t n, float* out);
-  void (*add_scaled)(const float* x, float factor, int64_t n, float* out);                   // out = fma(x, factor, out)
-  void (*soft_cap)(const float* x, float cap, int64_t n, float* out);                        // cap * tanh(x / cap)
+  void (*add_scaled)(const float* x, float factor, int64_t n, float* out);  // out = fma(x, factor, out)
+  void (*soft_cap)(const float* x, float cap, int64_t n, float* out);       // cap * tanh(x / cap)
   void (*softmax)(const float* x, int64_t n, float* out);
 
   // ---- vocabulary
