@@ -27,10 +27,10 @@ inline std::string_view MessageOf(const absl::Status& status) {
 // The same code with "context: " before the message; OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
-#define INFERD_STATUS_MAKER(Name)                                                        \
-  template <typename... Args>                                                            \
-  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {                \
-    return absl::Name##Error(fmt::format(format, std::forward<Args>(args)...));          \
+#define INFERD_STATUS_MAKER(Name)                                               \
+  template <typename... Args>                                                   \
+  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {       \
+    return absl::Name##Error(fmt::format(format, std::forward<Args>(args)...)); \
   }
 INFERD_STATUS_MAKER(InvalidArgument)
 INFERD_STATUS_MAKER(NotFound)
@@ -58,10 +58,10 @@ absl::Status FromErrno(int error_number, std::string_view what);
 #define INFERD_CONCAT_INNER(a, b) a##b
 #define INFERD_CONCAT(a, b) INFERD_CONCAT_INNER(a, b)
 
-#define RETURN_IF_ERROR(expression)                                 \
-  do {                                                              \
-    absl::Status inferd_status = (expression);                      \
-    if (!inferd_status.ok()) return inferd_status;                  \
+#define RETURN_IF_ERROR(expression)                \
+  do {                                             \
+    absl::Status inferd_status = (expression);     \
+    if (!inferd_status.ok()) return inferd_status; \
   } while (false)
 
 #define ASSIGN_OR_RETURN(target, expression) \
@@ -71,5 +71,4 @@ absl::Status FromErrno(int error_number, std::string_view what);
   if (!name.ok()) return std::move(name).status();        \
   target = *std::move(name)
 
-#define CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::inferd::CheckFailed(__FILE__, __LINE__, #condition))
+#define CHECK(condition) ((condition) ? static_cast<void>(0) : ::inferd::CheckFailed(__FILE__, __LINE__, #condition))

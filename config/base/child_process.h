@@ -1,0 +1,51 @@
+// What a process that the supervisor started does for its part: it ends when the supervisor is gone, hears signals in
+// one place, and says why it failed.
+//
+//   ASSIGN_OR_RETURN(auto watch, ChildProcess::Start({.lifeline_fd = 5, .report_fd = 6},
+//                                                    [&](int signal) { server.Drain(); }));
+//   ...
+//   watch->Report("model chat: file is truncated");    // read by the supervisor, shown by `inferctl status`
+//   return 3;
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace inferd {
+
+// Exit codes of every program; kExitRefused of workers alone.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitRefused = 3;
+
+struct ChildDescriptors {
+  // Read end of a pipe whose write end the supervisor alone holds; -1: started by hand.
+  int lifeline_fd = -1;
+  // Write end of the pipe for the reason of a failure; -1: none.
+  int report_fd = -1;
+};
+
+class ChildProcess {
+ public:
+  // Call first in main, before any other thread exists: it blocks SIGTERM, SIGINT and SIGHUP and starts a thread that
+  // calls `on_signal` for the first SIGTERM or SIGINT (SIGHUP is ignored: the supervisor reloads), exits the process
+  // at once with code 1 for the second, and exits at once when the lifeline ends.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(ChildDescriptors descriptors,
+                                                             std::function<void(int signal)> on_signal);
+  // Stops the thread.
+  ~ChildProcess();
+
+  // Tells the supervisor why the process is about to end with another code than 0. At most 4096 bytes, one line.
+  void Report(std::string_view reason) const;
+
+ private:
+  struct Impl;
+  explicit ChildProcess(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferd

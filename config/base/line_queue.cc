@@ -1,0 +1,133 @@
+// The writing thread owns a share of the state, so that it may stay behind in a write that never returns.
+#include "config/base/line_queue.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <deque>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace inferd {
+
+struct LineQueue::State {
+  State(int fd, size_t capacity_bytes) : fd(fd), capacity_bytes(capacity_bytes) {}
+
+  const int fd;
+  const size_t capacity_bytes;
+  absl::Mutex mutex;
+  std::deque<std::string> lines ABSL_GUARDED_BY(mutex);
+  size_t waiting_bytes ABSL_GUARDED_BY(mutex) = 0;
+  uint64_t dropped ABSL_GUARDED_BY(mutex) = 0;
+  bool closing ABSL_GUARDED_BY(mutex) = false;
+  bool abandoned ABSL_GUARDED_BY(mutex) = false;
+  bool finished ABSL_GUARDED_BY(mutex) = false;
+
+  bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex) { return !lines.empty() || closing; }
+};
+
+namespace {
+
+// A pipe takes this much in one piece, so that lines of several processes do not mix.
+constexpr size_t kAtomicBytes = PIPE_BUF;
+
+}  // namespace
+
+namespace {
+
+// Waits until `fd` takes bytes; false when the queue is given up meanwhile.
+template <typename State>
+bool WaitWritable(State& state) {
+  for (;;) {
+    pollfd entry{.fd = state.fd, .events = POLLOUT, .revents = 0};
+    if (poll(&entry, 1, /*timeout in ms*/ 100) > 0) return true;
+    absl::MutexLock lock(&state.mutex);
+    if (state.abandoned) return false;
+  }
+}
+
+// Writes all of `text`; false when the descriptor refuses or the queue is given up.
+template <typename State>
+bool WriteAll(State& state, std::string_view text) {
+  while (!text.empty()) {
+    if (!WaitWritable(state)) return false;
+    const ssize_t written = write(state.fd, text.data(), std::min(text.size(), kAtomicBytes));
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// Joins whole waiting lines up to the atomic size, at least one; returns how many.
+template <typename State>
+uint64_t TakeBatch(State& state, std::string& batch) {
+  uint64_t count = 0;
+  while (!state.lines.empty() && (count == 0 || batch.size() + state.lines.front().size() <= kAtomicBytes)) {
+    batch += state.lines.front();
+    state.lines.pop_front();
+    ++count;
+  }
+  return count;
+}
+
+template <typename State>
+void WriteLoop(std::shared_ptr<State> state) {
+  for (;;) {
+    std::string batch;
+    uint64_t count = 0;
+    {
+      absl::MutexLock lock(&state->mutex);
+      state->mutex.Await(absl::Condition(state.get(), &State::HasWork));
+      if (state->lines.empty()) {
+        state->finished = true;
+        return;
+      }
+      count = TakeBatch(*state, batch);
+    }
+    const bool written = WriteAll(*state, batch);
+    absl::MutexLock lock(&state->mutex);
+    state->waiting_bytes -= batch.size();
+    if (!written) state->dropped += count;
+  }
+}
+
+}  // namespace
+
+LineQueue::LineQueue(int fd, size_t capacity_bytes) : state_(std::make_shared<State>(fd, capacity_bytes)) {
+  std::thread(WriteLoop<State>, state_).detach();
+}
+
+LineQueue::~LineQueue() { Close(Milliseconds(0)); }
+
+void LineQueue::Push(std::string line) {
+  absl::MutexLock lock(&state_->mutex);
+  if (state_->closing || state_->waiting_bytes + line.size() > state_->capacity_bytes) {
+    ++state_->dropped;
+    return;
+  }
+  state_->waiting_bytes += line.size();
+  state_->lines.push_back(std::move(line));
+}
+
+uint64_t LineQueue::dropped() const {
+  absl::MutexLock lock(&state_->mutex);
+  return state_->dropped;
+}
+
+void LineQueue::Close(Milliseconds wait) {
+  absl::MutexLock lock(&state_->mutex);
+  state_->closing = true;
+  state_->mutex.AwaitWithTimeout(absl::Condition(&state_->finished), absl::FromChrono(wait));
+  if (state_->finished) return;
+  state_->abandoned = true;
+  state_->dropped += state_->lines.size();
+  state_->lines.clear();
+}
+
+}  // namespace inferd
