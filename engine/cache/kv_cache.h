@@ -1,0 +1,102 @@
+// Where a model's K and V live: pages of 64 tokens from one pool of a configured size, shared between sequences with an
+// equal beginning, and slots for the state of recurrent layers.
+//
+//   std::unique_ptr<Sequence> sequence = cache.NewSequence({.tenant_salt = salt});
+//   int64_t reused = cache.AttachPrefix(*sequence, prompt);          // tokens that need no prefill
+//   RETURN_IF_ERROR(cache.Reserve(*sequence, chunk.size()));         // RESOURCE_EXHAUSTED: preempt somebody
+//   ... model::Forward(device, {{sequence.get(), chunk, wanted}}) ...  // writes K and V, then commits the chunk
+//
+// A group is a set of layers with one window: a page of a group holds 64 tokens of all its layers. Pages are reference
+// counted; a full page is entered in the prefix index, and when no sequence holds it any more it stays there until the
+// pool needs its memory (least recently used first). Pages wholly before a group's window are dropped as the sequence
+// grows. Sequences write only to pages that they alone hold: a shared page is copied first.
+//
+// Not thread-safe: the engine's thread owns it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/kernels.h"
+
+namespace inferd::cache {
+
+struct CacheOptions {
+  uint64_t bytes = 512ull << 20;                          // of pages and recurrent state together
+  kernels::CacheType type = kernels::CacheType::kF16;
+  int64_t max_sequences = 32;                             // live at once; bounds the slots of recurrent state
+  bool prefix_reuse = true;
+};
+
+// What a model needs, derived from its specification.
+struct CacheLayout {
+  struct Group {
+    int64_t window = 0;         // tokens that a query sees, itself among them; 0: all
+    std::vector<int32_t> layers;
+  };
+  std::vector<Group> groups;
+  std::vector<int32_t> group_of_layer;                // [layers], -1: no K and V
+  std::vector<int64_t> page_bytes;                    // [layers] of one page of one layer; 0 without K and V
+  std::vector<int64_t> state_bytes;                   // [layers] of recurrent state of one sequence; 0 without
+};
+
+// Sequences that differ in any of these never share a page.
+struct PrefixKey {
+  uint64_t adapter = 0;
+  uint64_t tenant_salt = 0;
+};
+
+struct CacheStats {
+  int64_t blocks_total = 0, blocks_used = 0, blocks_cached = 0;  // cached: kept for reuse alone, free on demand
+  int64_t sequences = 0;
+  uint64_t prefix_tokens_asked = 0, prefix_tokens_reused = 0, pages_evicted = 0;
+};
+
+class KvCache;
+
+// One sequence's page tables. Destroying it gives its pages back. It must not outlive its cache.
+class Sequence {
+ public:
+  virtual ~Sequence() = default;
+  virtual int64_t length() const = 0;    // tokens whose K and V (or state) are in the cache
+  virtual int64_t reserved() const = 0;  // tokens that fit into the pages held, from 0
+  // [ceil(reserved / 64)] pointers, one layer's page of each 64 tokens; nullptr where the window has passed.
+  virtual const void* const* pages(int32_t layer) const = 0;
+  virtual void* state(int32_t layer) const = 0;  // recurrent state of this layer, zero at position 0
+};
+
+class KvCache {
+ public:
+  // INVALID_ARGUMENT if not even one page of each group fits into options.bytes.
+  static absl::StatusOr<std::unique_ptr<KvCache>> Create(CacheLayout layout, const CacheOptions& options);
+  virtual ~KvCache() = default;
+
+  virtual absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key) = 0;  // RESOURCE_EXHAUSTED
+
+  // Gives an empty sequence the longest cached beginning of `tokens`, in whole pages and never all of them (the last
+  // token's logits must be computed); returns its tokens, which is the sequence's new length.
+  virtual int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) = 0;
+
+  // Makes room for `tokens` more after length(). RESOURCE_EXHAUSTED (and nothing changed) if the pool cannot, even
+  // after dropping all pages that are kept for reuse alone.
+  virtual absl::Status Reserve(Sequence& sequence, int64_t tokens) = 0;
+
+  // The reserved tokens were computed: length() grows, full pages enter the prefix index, pages before the window go.
+  virtual void Commit(Sequence& sequence, std::span<const int32_t> tokens) = 0;
+
+  // A second sequence that goes on from the same state (several choices of one prompt).
+  virtual absl::StatusOr<std::unique_ptr<Sequence>> Fork(const Sequence& sequence) = 0;
+
+  // Admission: blocks that Reserve could get now, and that a sequence of that many tokens holds at most.
+  virtual int64_t AvailableBlocks() const = 0;
+  virtual int64_t BlocksFor(int64_t tokens) const = 0;
+
+  virtual CacheStats Stats() const = 0;
+  virtual void DropPrefixes() = 0;  // forgets everything kept for reuse alone
+};
+
+}  // namespace inferd::cache

@@ -1,0 +1,72 @@
+// What runs a model's layers: about a dozen coarse steps over buffers that the device owns.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Device::Create(model, {.threads = 2, .cache = {.bytes = 1 << 30}}));
+//   ASSIGN_OR_RETURN(std::unique_ptr<cache::Sequence> sequence, device->cache().NewSequence({}));
+//   ... model::Forward(*device, steps) ...
+//
+// forward.cc calls the steps in order; how they are fused and divided is the device's own business, but a result never
+// depends on threads, batch or chunking. One caller at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "engine/cache/kv_cache.h"
+#include "engine/model/model.h"
+
+namespace inferd::device {
+
+struct DeviceOptions {
+  int32_t threads = 0;             // 0: the cores that this process may use (affinity and cgroup quota)
+  int64_t context_tokens = 0;      // longest sequence; 0: as trained
+  int64_t max_batch_tokens = 512;  // tokens of one call, all sequences together
+  int64_t max_result_rows = 64;    // wanted rows of one call
+  cache::CacheOptions cache;
+  std::string isa;                 // name of a kernel variant; empty: the best that this CPU runs
+};
+
+// One sequence's part of a batch: rows row_begin.. of the batch are its tokens at first_position..
+struct BatchSequence {
+  cache::Sequence* sequence;
+  int64_t first_position;
+  int64_t row_begin;
+  int64_t tokens;
+};
+
+struct Batch {
+  std::span<const int32_t> tokens;              // [rows]
+  std::span<const BatchSequence> sequences;
+  std::span<const int32_t> wanted_rows;         // ascending
+};
+
+class Device {
+ public:
+  // INVALID_ARGUMENT names the option or tensor that cannot be run; RESOURCE_EXHAUSTED for memory.
+  static absl::StatusOr<std::unique_ptr<Device>> Create(std::shared_ptr<const model::Model> model,
+                                                        const DeviceOptions& options);
+  virtual ~Device() = default;
+
+  virtual const model::Model& model() const = 0;
+  virtual const DeviceOptions& options() const = 0;  // with defaults resolved
+  virtual cache::KvCache& cache() = 0;
+  virtual std::string description() const = 0;       // "cpu avx512, 2 threads"
+
+  // ---- the steps of a pass, all over the residual stream x [rows][n_embd]
+  virtual void Begin(const Batch& batch) = 0;        // the batch lives until the pass ends
+  virtual void Embed() = 0;                          // x = embedding of each token (scaled, positions added, normed)
+  virtual void ProjectQkv(int32_t layer) = 0;        // norm, projections, q/k norm, RoPE; K and V to the pages
+  virtual void Attend(int32_t layer) = 0;            // attention of each query over its sequence's pages
+  virtual void ProjectAttention(int32_t layer) = 0;  // output projection, norms after it, x += ...
+  virtual void MixRecurrent(int32_t layer) = 0;      // the whole mixer of a recurrent layer, x += ...
+  virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
+  virtual std::span<const float> Hidden() = 0;       // [wanted][n_embd] after the last norm
+  virtual std::span<const float> Logits() = 0;       // [wanted][n_vocab]
+
+  // y = weights * x (+ bias) outside a pass, for heads on pooled vectors. x [k], y [rows].
+  virtual void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) = 0;
+};
+
+}  // namespace inferd::device

@@ -1,0 +1,93 @@
+// A model's tensors as the device uses them: views into the mapped file, in the places that the specification names.
+//
+//   const LayerWeights& layer = model.weights().layers[i];
+//   k.rms_norm(x, layer.before_mixer.weight, layer.before_mixer.epsilon, width, h);
+//   device multiplies h by layer.attention.q.weights, then adds layer.attention.q.bias where there is one
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/decoder_spec.h"
+#include "kernels/kernels.h"
+
+namespace inferd::model {
+
+struct Linear {
+  std::string_view name;                    // of the tensor, for messages
+  kernels::WeightMatrix weights{};          // data == nullptr: absent
+  const float* bias = nullptr;              // [rows]
+  const float* scale = nullptr;             // [1] multiplies the product
+  explicit operator bool() const { return weights.data != nullptr; }
+};
+
+struct Norm {
+  bool present = false;
+  NormKind kind = NormKind::kRms;
+  float epsilon = 0;
+  const float* weight = nullptr;            // [n], nullptr: ones
+  const float* bias = nullptr;              // [n], nullptr: zeros
+};
+
+// Matrices of all experts lie one after another: expert e has rows e * rows_each ..
+struct ExpertLinear {
+  std::string_view name;
+  kernels::WeightMatrix weights{};          // rows = experts * rows_each
+  int64_t rows_each = 0;
+  const float* bias = nullptr;              // [experts][rows_each]
+  const float* scale = nullptr;             // [experts]
+  explicit operator bool() const { return weights.data != nullptr; }
+};
+
+struct AttentionWeights {
+  Linear q, k, v;                           // rows of one fused tensor are three views of it
+  Linear output;
+  Norm q_norm, k_norm;
+  const float* sinks = nullptr;             // [heads]
+  Linear q_a, q_b, kv_a, kv_b;              // latent attention
+  Norm q_a_norm, kv_a_norm;
+  Linear k_b, v_b;                          // rows = heads * rows of a head
+};
+
+struct FeedForwardWeights {
+  Linear gate, up, down;                    // gate and up of a fused tensor are two views of it
+  Linear router;
+  const float* selection_bias = nullptr;    // [experts]
+  ExpertLinear expert_gate, expert_up, expert_down;
+  Linear shared_gate, shared_up, shared_down, shared_router;
+};
+
+// Tensors of recurrent mixers; each kind uses its own part.
+struct RecurrentWeights {
+  Linear in, out;                           // ssm_in or shortconv.in_proj or attn_qkv; ssm_out
+  Linear x, dt;                             // mamba
+  Linear gate, alpha, beta;                 // gated delta net
+  const float* convolution = nullptr;       // [channels][taps]
+  const float* convolution_bias = nullptr;  // [channels]
+  const float* a = nullptr;                 // [inner][state] or [heads]
+  const float* d = nullptr;                 // [inner] or [heads]
+  const float* dt_bias = nullptr;           // [heads]
+  Norm norm, dt_norm, b_norm, c_norm;
+};
+
+struct LayerWeights {
+  Norm before_mixer, inside_mixer, after_mixer, after_mixer_sum;
+  Norm before_feed_forward, inside_feed_forward, after_feed_forward, after_feed_forward_sum;
+  AttentionWeights attention;
+  FeedForwardWeights feed_forward;
+  RecurrentWeights recurrent;
+};
+
+struct ModelWeights {
+  Linear embedding;                         // token_embd [n_vocab] rows of n_embd
+  Linear positions, token_types;
+  Norm embedding_norm, output_norm;
+  Linear head;                              // [n_vocab] rows; the embedding itself where tied; absent for encoders
+  Linear pooler, pooler_output;             // rank: output(tanh(pooler(x)))
+  std::vector<LayerWeights> layers;
+  std::vector<std::unique_ptr<float[]>> converted;  // small vectors that the file holds in another type than f32
+};
+
+}  // namespace inferd::model
