@@ -19,6 +19,28 @@ std::string_view ValueTypeName(ValueType type) {
   return index < std::size(kTypeNames) ? kTypeNames[index] : "unknown";
 }
 
+uint64_t ValueTypeBytes(ValueType type) {
+  switch (type) {
+    case ValueType::kUint8:
+    case ValueType::kInt8:
+    case ValueType::kBool:
+      return 1;
+    case ValueType::kUint16:
+    case ValueType::kInt16:
+      return 2;
+    case ValueType::kUint32:
+    case ValueType::kInt32:
+    case ValueType::kFloat32:
+      return 4;
+    case ValueType::kUint64:
+    case ValueType::kInt64:
+    case ValueType::kFloat64:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
 absl::StatusOr<std::shared_ptr<const GgufFile>> GgufFile::Open(const std::string& path) {
   std::shared_ptr<GgufFile> file(new GgufFile);
   file->path_ = path;

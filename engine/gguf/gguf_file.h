@@ -24,10 +24,14 @@
 
 namespace inferd::gguf {
 
+constexpr uint64_t kDefaultAlignment = 32;  // of tensor data, bytes
+
 enum class ValueType : uint32_t {
   kUint8 = 0, kInt8, kUint16, kInt16, kUint32, kInt32, kFloat32, kBool, kString, kArray, kUint64, kInt64, kFloat64
 };
 std::string_view ValueTypeName(ValueType type);
+// Bytes of one value; 0 for strings, arrays and unknown types.
+uint64_t ValueTypeBytes(ValueType type);
 
 // An array of one element type. Numbers and booleans are unaligned little-endian bytes, strings are views.
 struct Array {

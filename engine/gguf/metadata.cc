@@ -11,29 +11,6 @@ namespace {
 constexpr uint64_t kSmallestEntry = 8 + 1 + 4 + 1;  // length, one byte of key, type, one byte of value
 constexpr uint64_t kLongestKey = 65535;
 
-// Bytes of one element, 0 for strings, arrays and unknown types.
-uint64_t ElementBytes(ValueType type) {
-  switch (type) {
-    case ValueType::kUint8:
-    case ValueType::kInt8:
-    case ValueType::kBool:
-      return 1;
-    case ValueType::kUint16:
-    case ValueType::kInt16:
-      return 2;
-    case ValueType::kUint32:
-    case ValueType::kInt32:
-    case ValueType::kFloat32:
-      return 4;
-    case ValueType::kUint64:
-    case ValueType::kInt64:
-    case ValueType::kFloat64:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
 absl::Status Truncated(std::string_view what) {
   return InvalidArgument("metadata {}: value reaches beyond the end of the file", Printable(what));
 }
@@ -78,7 +55,7 @@ absl::StatusOr<Value> ReadArray(ByteReader& reader, std::string_view key) {
     return InvalidArgument("metadata {}: arrays of arrays are not supported, expected numbers, booleans or strings",
                            Printable(key));
   }
-  const uint64_t element_bytes = ElementBytes(type);
+  const uint64_t element_bytes = ValueTypeBytes(type);
   if (element_bytes == 0) {
     return InvalidArgument("metadata {}: array element type {} is unknown, expected 0..12", Printable(key),
                            type_number);

@@ -13,7 +13,6 @@ namespace inferd::gguf {
 namespace {
 
 constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
-constexpr uint64_t kDefaultAlignment = 32;
 constexpr uint64_t kSmallestAlignment = 8, kLargestAlignment = 1 << 20;
 constexpr uint64_t kLongestTensorName = 64;
 constexpr uint64_t kSmallestTensorInfo = 8 + 1 + 4 + 8 + 4 + 8;  // name, n_dims, one dimension, type, offset

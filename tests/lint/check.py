@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Checks the rules of the tree that a compiler does not: layers, lengths, bans. Exits 1 if any is broken.
+
+    tests/lint/check.py [ROOT]             rules over the sources
+    tests/lint/check.py --symbols LIB.a    a kernel library calls nothing that allocates, throws or aborts
+
+An unreadable file or an unknown folder is a failure too: what cannot be checked is not clean.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import scopes
+
+LAYERS = {
+    "config": {"config"},
+    "kernels": {"kernels"},
+    "engine": {"engine", "config/base", "kernels/kernels.h", "kernels/quant_types.h", "kernels/sequence_arguments.h"},
+    "worker": {"worker", "engine", "config", "inferd/v1"},
+    "gateway": {"gateway", "config", "inferd/v1"},
+    "daemon": {"daemon", "config", "inferd/v1"},
+    "tests": {"tests", "kernels", "engine", "config", "inferd/v1"},
+}
+# A file with special flags includes nothing whose inline functions other files share.
+KERNEL_HEADERS = {"cstddef", "cstdint", "cstring", "immintrin.h", "arm_neon.h"}
+REFERENCE_HEADERS = KERNEL_HEADERS | {"bit", "cfloat", "climits", "cmath", "limits"}
+LONGEST = {".h": 200, ".cc": 400, ".py": 400}
+LONGEST_FUNCTION = 60
+EXCUSE = "Long because"
+SEAMS = re.compile(r"^//.*[Ee]xceptions? .*(library|seam)", re.M)
+
+BANS = [  # pattern, folders where it is allowed, what to do instead
+    (r"\b(getenv|secure_getenv|setenv|putenv)\b", ("config/",), "read the environment in config/"),
+    (r"\b(throw|catch)\b|\btry\s*\{", None, "return a Status; a library's seam says so in a comment at its top"),
+    (r"\b(_mm\d*_\w+|__AVX\w*|__ARM_\w+|__SSE\w*|v(ld|st)1q?_\w+)\b", ("kernels/",), "intrinsics belong to kernels/"),
+    (r"\b(usleep|nanosleep|sleep_for|sleep_until|SleepFor)\b|\bsleep\s*\(", (), "wait for an event"),
+    (r"\b(TODO|FIXME|XXX)\b", (), "do it or give an issue"),
+    (r"\bstd::regex\b", (), "use PCRE2"),
+    (r"\b(rand|srand|strtok|gmtime|localtime)\s*\(", (), "not safe among threads"),
+]
+IMMUTABLE = re.compile(r"\b(const|constexpr|constinit const|using|typedef|extern|template|friend|static_assert|class|struct|enum|union|namespace|concept|asm|return|goto)\b|\(")
+VARIABLE = re.compile(r"^(static |inline |thread_local |constinit )*[A-Za-z_][\w:<>,\s*&]*\s[*&]?\w+(\s*\[[^\]]*\])*\s*(=|\{\}|$)")
+
+
+def tracked(root):
+    listing = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                             capture_output=True, check=True).stdout.decode()
+    return [pathlib.PurePosixPath(name) for name in sorted(set(listing.split("\0"))) if name and (pathlib.Path(root) / name).exists()]
+
+
+def is_test(path):
+    return path.stem.endswith(("_test", "_bench", "_fuzz")) or "testing" in path.stem or path.parts[0] == "tests"
+
+
+def check_layers(path, text):
+    folder = path.parts[0]
+    if folder not in LAYERS:
+        yield 1, f"folder {folder}/ has no rule in LAYERS"
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        own = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if own and not allowed_include(path, own.group(1)):
+            yield number, f'{folder}/ may not include "{own.group(1)}"'
+        system = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
+        if system and folder == "kernels" and not is_test(path):
+            wanted = REFERENCE_HEADERS if len(path.parts) == 2 or path.parts[1] == "reference" else KERNEL_HEADERS
+            if system.group(1) not in wanted:
+                yield number, f"kernels/ may not include <{system.group(1)}>"
+
+
+def allowed_include(path, include):
+    if include.startswith(("absl/", "gtest/", "gmock/", "boost/", "google/", "grpc", "benchmark/")):
+        return path.parts[0] != "kernels" or is_test(path)
+    if is_test(path) and path.parts[0] == "kernels" and include.startswith("config/base/"):
+        return True
+    return any(include == rule or include.startswith(rule + "/") for rule in LAYERS[path.parts[0]])
+
+
+def check_lengths(path, text, functions):
+    lines = text.split("\n")
+    limit = LONGEST.get(path.suffix)
+    if limit and len(lines) - 1 > limit and EXCUSE not in "\n".join(lines[:20]):
+        yield 1, f"{len(lines) - 1} lines, expected at most {limit} (or '{EXCUSE} ...' at the top)"
+    for function in functions:
+        above = "\n".join(lines[max(0, function.first_line - 6):function.first_line])
+        if function.lines > LONGEST_FUNCTION and EXCUSE not in above:
+            yield function.first_line, f"function {function.name}: {function.lines} lines, expected at most {LONGEST_FUNCTION}"
+
+
+def check_bans(path, text):
+    code = scopes.blank(text)
+    for pattern, allowed, instead in BANS:
+        if allowed is None:
+            if SEAMS.search(text[:2000]):
+                continue
+        elif str(path).startswith(allowed):
+            continue
+        subject = text if "TODO" in pattern else code
+        for match in re.finditer(pattern, subject):
+            yield subject.count("\n", 0, match.start()) + 1, f"{match.group(0).strip()}: {instead}"
+
+
+def check_globals(outer, inner):
+    for statement in outer:
+        if not IMMUTABLE.search(statement.text.split("=")[0]) and VARIABLE.match(statement.text):
+            yield statement.line, f"mutable global: {statement.text[:60]}"
+    for statement in inner:
+        if re.match(r"static\s", statement.text) and not re.search(r"\bconst(expr|init)?\b", statement.text.split("=")[0]):
+            yield statement.line, f"mutable static: {statement.text[:60]}"
+
+
+def check_source(path, text):
+    functions, outer, inner, directives = scopes.parse(text)
+    yield from check_layers(path, text)
+    yield from check_lengths(path, text, functions)
+    yield from check_bans(path, text)
+    if not is_test(path):
+        yield from check_globals(outer, inner)
+    for line in directives:
+        yield line, "#if inside a function: an instruction set or platform is a file"
+    if not text.startswith("//"):
+        yield 1, "a file begins with a comment that says what it is for" if path.suffix == ".h" else ""
+
+
+def check_tree(root):
+    problems = []
+    sources = 0
+    for path in tracked(root):
+        if path.suffix not in (".h", ".cc", ".cu", ".py") or "golden" in path.parts:
+            continue
+        sources += 1
+        try:
+            text = (pathlib.Path(root) / path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problems.append(f"{path}: cannot be read: {error}")
+            continue
+        found = check_source(path, text) if path.suffix != ".py" else check_lengths(path, text, [])
+        problems += [f"{path}:{line}: {message}" for line, message in found if message]
+    if sources == 0:
+        problems.append(f"{root}: no sources found")
+    return problems
+
+
+ALLOWED_SYMBOLS = re.compile(r"^(mem(cpy|set|move|cmp)|(v?fmaf?|sqrtf?|nearbyintf?|floorf?)|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_|"
+                             r"__cpu_(model|indicator_init)|__cpu_features2|strcmp|getauxval|_ZN6inferd7kernels\w+|_ZTV\w*6inferd7kernels\w+)$")
+
+
+def check_symbols(library):
+    listing = subprocess.run(["nm", "--undefined-only", "--format=posix", library], capture_output=True, check=True).stdout.decode()
+    names = [line.split()[0] for line in listing.split("\n") if line and not line.endswith(":")]
+    if not names:
+        return [f"{library}: no undefined symbols at all: not a kernel library?"]
+    return [f"{library}: calls {name}" for name in sorted(set(names)) if not ALLOWED_SYMBOLS.match(name)]
+
+
+def main(arguments):
+    if arguments[:1] == ["--symbols"] and len(arguments) == 2:
+        problems = check_symbols(arguments[1])
+    elif len(arguments) <= 1:
+        problems = check_tree(arguments[0] if arguments else str(pathlib.Path(__file__).resolve().parents[2]))
+    else:
+        sys.exit(__doc__)
+    print("\n".join(problems) if problems else "lint: clean")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

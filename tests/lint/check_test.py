@@ -1,0 +1,108 @@
+"""Each rule of check.py is broken once, and must be seen."""
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import check
+
+HEAD = "// What it is for.\n"
+LONG_FUNCTION = HEAD + "namespace a {\nint Sum(int x) {\n" + "  x += 1;\n" * 60 + "  return x;\n}\n}\n"
+
+BROKEN = [
+    ("engine/a.cc", '#include "gateway/http/server.h"\n', "engine/ may not include"),
+    ("gateway/a.cc", '#include "kernels/kernels.h"\n', "gateway/ may not include"),
+    ("daemon/a.h", HEAD + '#include "engine/engine.h"\n', "daemon/ may not include"),
+    ("kernels/a.h", HEAD + '#include "config/base/status.h"\n', "kernels/ may not include"),
+    ("kernels/x86_avx2/a.cc", "#include <vector>\n", "kernels/ may not include <vector>"),
+    ("kernels/x86_avx2/a.cc", "#include <cmath>\n", "kernels/ may not include <cmath>"),
+    ("newfolder/a.cc", "int f();\n", "has no rule"),
+    ("engine/a.h", "#pragma once\n", "begins with a comment"),
+    ("engine/a.h", HEAD + "\n" * 201, "expected at most 200"),
+    ("engine/a.cc", "\n" * 401, "expected at most 400"),
+    ("engine/a.cc", LONG_FUNCTION, "function Sum: 63 lines"),
+    ("engine/a.cc", 'const char* home = getenv("HOME");\n', "getenv"),
+    ("engine/a.cc", "void f() { throw 1; }\n", "throw"),
+    ("engine/a.cc", "void f() { try { g(); } catch (...) {} }\n", "try"),
+    ("engine/a.cc", "auto x = _mm256_setzero_ps();\n", "intrinsics"),
+    ("engine/a.cc", "void f() { std::this_thread::sleep_for(x); }\n", "wait for an event"),
+    ("engine/a.cc", "// TODO: later\n", "TODO"),
+    ("engine/a.cc", "namespace a {\nint counter = 0;\n}\n", "mutable global"),
+    ("engine/a.cc", "namespace a {\nstd::vector<int> list;\n}\n", "mutable global"),
+    ("engine/a.cc", "namespace a {\nstatic std::atomic<int> counter{0};\n}\n", "mutable global"),
+    ("engine/a.cc", "int f() {\n  static int calls = 0;\n  return ++calls;\n}\n", "mutable static"),
+    ("engine/a.cc", "int f() {\n#ifdef __linux__\n  return 1;\n#endif\n}\n", "#if inside a function"),
+]
+
+CLEAN = """// What it is for.
+#include "config/base/status.h"
+#include "kernels/kernels.h"
+
+namespace inferd {
+constexpr int kSize = 3;
+const char* const kNames[] = {"a", "try { throw }", R"(getenv)"};
+struct Pair {
+  int first = 0;
+  std::vector<int> second;
+};
+class Counter {
+ public:
+  int Next() { return ++count_; }
+
+ private:
+  int count_ = 0;
+};
+template <typename T>
+T Twice(T value) {
+  static const int kTimes = 2;
+  std::vector<int> list = {1, 2};
+  return kTimes * value;  // catch
+}
+using Function = int (*)(int);
+extern const int kElsewhere;
+}  // namespace inferd
+"""
+
+
+def tree(tmp_path, files):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(tmp_path)
+
+
+@pytest.mark.parametrize("name,text,message", BROKEN)
+def test_sees_a_broken_rule(tmp_path, name, text, message):
+    problems = check.check_tree(tree(tmp_path, {name: text}))
+    assert any(message in problem for problem in problems), problems
+
+
+def test_leaves_clean_code_alone(tmp_path):
+    assert check.check_tree(tree(tmp_path, {"engine/a.cc": CLEAN})) == []
+
+
+def test_a_stated_reason_excuses_length(tmp_path):
+    text = "// Long because it is one table.\n" + "\n" * 401
+    assert check.check_tree(tree(tmp_path, {"engine/a.cc": text})) == []
+
+
+def test_exceptions_are_allowed_in_a_named_seam(tmp_path):
+    text = "// Exceptions of the YAML library end here.\nvoid f() { try { g(); } catch (...) {} }\n"
+    assert check.check_tree(tree(tmp_path, {"config/a.cc": text})) == []
+
+
+def test_fails_closed(tmp_path):
+    assert "no sources found" in check.check_tree(tree(tmp_path, {}))[0]
+    assert "cannot be read" in check.check_tree(tree(tmp_path, {"engine/a.cc": b"\xff\xfe"}))[0]
+
+
+def test_symbol_check_sees_allocation(tmp_path):
+    source = tmp_path / "a.cc"
+    source.write_text("int* f() { return new int; }\n")
+    subprocess.run(["c++", "-c", source, "-o", tmp_path / "a.o"], check=True)
+    subprocess.run(["ar", "rc", tmp_path / "liba.a", tmp_path / "a.o"], check=True)
+    assert any("_Znwm" in problem for problem in check.check_symbols(str(tmp_path / "liba.a")))
