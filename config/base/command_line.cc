@@ -1,0 +1,20 @@
+// Exceptions of the CLI11 library end here.
+#include "config/base/command_line.h"
+
+#include <iostream>
+
+namespace inferd {
+
+std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success, std::cout, std::cerr);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error, std::cerr, std::cerr);
+    return 2;
+  }
+}
+
+}  // namespace inferd
