@@ -1,0 +1,22 @@
+// inferd-model: looks into model files and runs them without a daemon.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "config/base/command_line.h"
+#include "config/base/status.h"
+#include "engine/tools/verbs.h"
+
+int main(int argc, char** argv) {
+  using namespace inferd;
+  CLI::App program("Looks into model files (GGUF) and runs them without a daemon.", "inferd-model");
+  program.require_subcommand(1);
+  program.footer("Each verb has its own --help. Exit codes: 0 done, 1 failed, 2 usage.");
+  tools::Action action;
+  tools::AddInspect(program, action);
+  tools::AddVerify(program, action);
+  if (const std::optional<int> exit_code = ParseCommandLine(program, argc, argv)) return *exit_code;
+  const absl::Status status = action();
+  if (!status.ok()) fmt::print(stderr, "inferd-model: {}\n", MessageOf(status));
+  return status.ok() ? 0 : 1;
+}

@@ -1,0 +1,23 @@
+// The verbs of inferd-model, one file each. A verb declares its options and, when given, leaves its action to be run.
+//
+//   Action action;
+//   AddInspect(program, action);
+//   ... parse ...
+//   absl::Status status = action();
+//
+// A heavy header (CLI11): only the verbs and the program's main include it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "absl/status/status.h"
+
+namespace inferd::tools {
+
+using Action = std::function<absl::Status()>;
+
+void AddInspect(CLI::App& program, Action& action);
+void AddVerify(CLI::App& program, Action& action);
+
+}  // namespace inferd::tools

@@ -1,0 +1,86 @@
+// inferd-model verify FILE: every check that a worker makes before it serves a file, one line each.
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/base/status.h"
+#include "engine/gguf/gguf_file.h"
+#include "engine/tools/verbs.h"
+
+namespace inferd::tools {
+namespace {
+
+namespace json = boost::json;
+
+struct Options {
+  std::string path;
+  bool as_json = false;
+};
+
+struct Check {
+  std::string name;
+  absl::Status status;
+  std::string detail;
+};
+
+// The checks in order; the first that fails ends them, since the later ones need what it made.
+class Verifier {
+ public:
+  explicit Verifier(const std::string& path) : path_(path) {}
+
+  std::vector<Check> Run() {
+    Step("file", [this] { return OpenFile(); });
+    return std::move(checks_);
+  }
+
+ private:
+  void Step(const char* name, const std::function<absl::StatusOr<std::string>()>& check) {
+    if (!checks_.empty() && !checks_.back().status.ok()) return;
+    const absl::StatusOr<std::string> detail = check();
+    checks_.push_back({name, detail.status(), detail.ok() ? *detail : std::string(MessageOf(detail.status()))});
+  }
+
+  absl::StatusOr<std::string> OpenFile() {
+    ASSIGN_OR_RETURN(file_, gguf::GgufFile::Open(path_));
+    return fmt::format("GGUF version {}, {} metadata entries, {} tensors, {} bytes", file_->version(),
+                       file_->entries().size(), file_->tensors().size(), file_->size_bytes());
+  }
+
+  const std::string& path_;
+  std::vector<Check> checks_;
+  std::shared_ptr<const gguf::GgufFile> file_;
+};
+
+absl::Status Verify(const Options& options) {
+  const std::vector<Check> checks = Verifier(options.path).Run();
+  const bool ok = checks.back().status.ok();
+  if (options.as_json) {
+    json::array out;
+    for (const Check& check : checks) {
+      out.push_back({{"check", check.name}, {"ok", check.status.ok()}, {"detail", check.detail}});
+    }
+    fmt::print("{}\n", json::serialize(json::object{{"path", options.path}, {"ok", ok}, {"checks", std::move(out)}}));
+  } else {
+    for (const Check& check : checks) {
+      fmt::print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, check.detail);
+    }
+  }
+  if (ok) return absl::OkStatus();
+  return FailedPrecondition("{}: {} failed", options.path, checks.back().name);
+}
+
+}  // namespace
+
+void AddVerify(CLI::App& program, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = program.add_subcommand("verify", "Makes every check that a worker makes before it serves a file.");
+  verb->add_option("FILE", options->path, "model file (GGUF)")->required();
+  verb->add_flag("--json", options->as_json, "print JSON");
+  verb->callback([options, &action] { action = [options] { return Verify(*options); }; });
+}
+
+}  // namespace inferd::tools
