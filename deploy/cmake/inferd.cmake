@@ -35,11 +35,12 @@ function(inferd_library name)
   target_link_libraries(${name} PUBLIC inferd_flags ${ARG_DEPS})
 endfunction()
 
-# inferd_program(name SOURCES main.cc DEPS ...): installed to bin
+# inferd_program(name SOURCES main.cc DEPS ...): built into BUILD/bin, installed to bin
 function(inferd_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE inferd_flags ${ARG_DEPS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 

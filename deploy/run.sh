@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# From a fresh clone to an answer: installs what is needed, builds, fetches the default model and serves it.
+#
+#   deploy/run.sh                  serves SmolLM2-135M-Instruct
+#   deploy/run.sh MODEL.gguf       serves that file
+#
+# Environment: INFERD_HTTP, INFERD_GRPC (addresses, default 127.0.0.1:8080 and 127.0.0.1:8090), INFERD_CACHE (folder,
+# default ~/.cache/inferd). Ctrl-C drains and ends the daemon.
+set -euo pipefail
+here=$PWD
+cd "$(dirname "$0")/.."
+source deploy/setup.sh
+
+question="What is the capital of France, and what is it known for?"
+http=${INFERD_HTTP:-127.0.0.1:8080}
+grpc=${INFERD_GRPC:-127.0.0.1:8090}
+run_dir=$cache_dir/run
+
+usage() { sed -n '2,9s/^# \{0,1\}//p' deploy/run.sh; }
+
+model_argument() {
+  local model=$1
+  [[ $model = /* ]] || model=$here/$model
+  [ -f "$model" ] || fail "$1: no such file, expected a model in GGUF format"
+  printf '%s\n' "$model"
+}
+
+write_configuration() {
+  local model=$1 name
+  name=$(basename "$model" .gguf | tr 'A-Z' 'a-z' | tr -c 'a-z0-9._-' '-' | sed 's/-*$//')
+  mkdir -p "$run_dir"
+  cat >"$run_dir/inferd.yaml" <<YAML
+listen: {http: "$http", grpc: "$grpc", admin: "unix:$run_dir/admin.sock"}
+run_directory: "$run_dir"
+models:
+  - name: "$name"
+    path: "$model"
+    aliases: [default]
+YAML
+}
+
+wait_until_ready() {
+  local tries=0
+  until curl -sf "http://$http/ready" >/dev/null 2>&1; do
+    kill -0 "$daemon" 2>/dev/null || { wait "$daemon" || true; fail "the daemon ended: its last lines above say why"; }
+    tries=$((tries + 1))
+    [ $tries -lt 1200 ] || fail "the daemon is not ready after two minutes: see its log above"
+    read -r -t 0.1 <> <(:) || true
+  done
+}
+
+[ $# -le 1 ] || { usage; exit 2; }
+case ${1:-} in -h | --help) usage; exit 0 ;; esac
+
+need_packages deploy/packages.txt
+INFERD_TARGETS="inferd inferd-gateway inferd-worker inferctl inferd-model" build release build/release -DINFERD_TESTS=OFF
+if [ $# -eq 1 ]; then model=$(model_argument "$1"); else model=$(default_model); fi
+write_configuration "$model"
+
+bin=$PWD/build/release/bin
+"$bin/inferd" --check --config "$run_dir/inferd.yaml" >/dev/null || exit $?
+say "starting inferd with $(basename "$model")"
+"$bin/inferd" --config "$run_dir/inferd.yaml" 2>"$run_dir/inferd.log" &
+daemon=$!
+trap 'kill -TERM $daemon 2>/dev/null; wait $daemon; exit $?' INT TERM
+wait_until_ready
+
+say "ready; asking: $question"
+"$bin/inferctl" --admin "unix:$run_dir/admin.sock" chat default --message "$question" || fail "no answer: see $run_dir/inferd.log"
+
+cat <<TEXT
+
+Go on with one of these (Ctrl-C here ends the daemon; its log is $run_dir/inferd.log):
+
+  curl -N http://$http/v1/chat/completions -H 'Content-Type: application/json' \\
+    -d '{"model": "default", "stream": true, "messages": [{"role": "user", "content": "Tell me a joke."}]}'
+
+  python3 -c 'from openai import OpenAI; c = OpenAI(base_url="http://$http/v1", api_key="none"); print(c.chat.completions.create(model="default", messages=[{"role": "user", "content": "Hello!"}]).choices[0].message.content)'
+
+  $bin/inferctl --admin unix:$run_dir/admin.sock chat
+
+TEXT
+wait $daemon

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Runs every test, after doing all its own set-up on a fresh machine. Ends with a line of totals.
+#
+#   tests/run.sh            everything (what CI runs)
+#   tests/run.sh --quick    release build, unit tests and lint
+#   tests/run.sh --long     everything, with longer fuzzing and the soak test
+set -uo pipefail
+cd "$(dirname "$0")/.."
+source deploy/setup.sh
+
+mode=${1:-all}
+case $mode in all | --quick | --long) ;; *) fail "unknown option $mode, expected --quick or --long" ;; esac
+fuzz_seconds=10
+[ "$mode" = --long ] && fuzz_seconds=300
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+failures=0
+
+# check LABEL COMMAND...: runs one check; a failure is counted and the rest goes on.
+check() {
+  local label=$1
+  shift
+  say "$label"
+  if ! "$@"; then
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n' "$label"
+  fi
+}
+
+# ctest_in FOLDER NAME [CTEST ARGUMENT...]: unit tests, with one result file for each test program.
+ctest_in() {
+  local folder=$1 name=$2
+  shift 2
+  mkdir -p "$results/$name"
+  GTEST_OUTPUT=xml:$results/$name/ ctest --test-dir "$folder" --output-on-failure --timeout 900 -j 2 "$@"
+}
+
+run_fuzzers() {
+  local fuzzer status=0 name
+  for fuzzer in $(find build/clang -name '*_fuzz' -type f -executable | sort); do
+    name=$(basename "$fuzzer")
+    mkdir -p "$results/corpus/$name"
+    local seeds=()
+    [ -d "tests/fuzz/$name" ] && seeds=("tests/fuzz/$name")
+    run_quietly "$name for $fuzz_seconds s" "$fuzzer" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+      -artifact_prefix="$results/" "$results/corpus/$name" "${seeds[@]}" || status=1
+  done
+  return $status
+}
+
+pytest_in() {
+  local name=$1
+  shift
+  "$python/bin/python" -m pytest -q --junitxml="$results/$name.xml" "$@"
+}
+
+need_packages deploy/packages.txt tests/packages.txt
+python=$(python_environment test-venv tests/requirements.txt)
+model=$(default_model)
+export INFERD_TEST_MODEL=$model
+
+build release build/release -DINFERD_TESTS=ON
+check "unit tests" ctest_in build/release release
+check "lint: layers, lengths, bans" "$python/bin/python" tests/lint/check.py
+check "lint: kernels call nothing" "$python/bin/python" tests/lint/check.py --symbols build/release/kernels/libinferd_kernels.a
+check "lint: each rule is seen when broken" pytest_in lint tests/lint
+
+if [ "$mode" != --quick ]; then
+  export INFERD_BUILD=$PWD/build/release
+  check "end to end" pytest_in e2e tests/e2e $([ "$mode" = --long ] && echo --long)
+  # One Clang tree serves three purposes: our code is clean under its warnings, the sanitizers watch the unit tests,
+  # and libFuzzer drives the parsers.
+  build asan build/clang -DCMAKE_CXX_COMPILER=clang++ -DINFERD_FUZZERS=ON
+  check "unit tests, address and undefined-behaviour sanitizers" ctest_in build/clang sanitized -LE slow
+  check "fuzzing" run_fuzzers
+  INFERD_TARGETS="$(tr '\n' ' ' <tests/thread_sanitizer_targets.txt)" build tsan build/tsan -DINFERD_SERVICES=OFF
+  check "unit tests, thread sanitizer" ctest_in build/tsan threads -R "^($(paste -sd'|' tests/thread_sanitizer_targets.txt))\$"
+fi
+
+"$python/bin/python" tests/totals.py "$results" "$failures"
