@@ -1,0 +1,117 @@
+// The effective configuration: one struct a section of the YAML file, its members named as the keys are.
+// The default of each option is the initializer here; options.cc has its range and help; load.h reads the file.
+//
+//   ASSIGN_OR_RETURN(const Config config, LoadConfig("/etc/inferd/inferd.yaml"));
+//   const ModelOptions* model = config.FindModel("chat");
+//   Listen(config.listen.http);
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/base/address.h"
+#include "config/base/clock.h"
+#include "config/base/log.h"
+
+namespace inferd::config {
+
+struct ListenOptions {
+  Address http{.host = "127.0.0.1", .port = 8080};
+  Address grpc{.host = "127.0.0.1", .port = 8090};
+  // Not set in the file: admin.sock in the run directory.
+  Address admin;
+};
+
+enum class CacheType { kF16, kQ8_0 };
+
+struct KvCacheOptions {
+  uint64_t bytes = uint64_t{512} << 20;
+  CacheType type = CacheType::kF16;
+};
+
+struct BatchOptions {
+  uint32_t max_sequences = 32;
+  uint32_t prefill_tokens = 256;
+};
+
+struct QueueOptions {
+  uint32_t max_requests = 256;
+  Milliseconds max_wait{30'000};
+};
+
+struct ModelOptions {
+  std::string name;
+  std::string path;
+  std::vector<std::string> aliases;
+  // Tokens of one sequence; 0: as many as the file was trained for.
+  uint32_t context = 8192;
+  KvCacheOptions kv_cache;
+  BatchOptions batch;
+  // 0: the cores that the process may use.
+  uint32_t threads = 0;
+  QueueOptions queue;
+};
+
+struct AuthOptions {
+  // Empty: no key is asked for.
+  std::string keys_file;
+};
+
+struct LimitOptions {
+  uint64_t body = uint64_t{10} << 20;
+  uint64_t header = uint64_t{16} << 10;
+  // From the first byte of a request to the end of its headers.
+  Milliseconds header_timeout{10'000};
+  // The same for its body.
+  Milliseconds body_timeout{60'000};
+  // Connection without a request.
+  Milliseconds idle_timeout{120'000};
+  uint32_t connections = 16384;
+  // Per key, or per client address where no key is asked for; 0: any number.
+  uint32_t requests_per_minute = 0;
+};
+
+struct LogOptions {
+  LogLevel level = LogLevel::kInfo;
+  LogFormat format = LogFormat::kJson;
+};
+
+struct RestartOptions {
+  Milliseconds first_delay{100};
+  Milliseconds max_delay{30'000};
+  // A process that needs more restarts than this within `window` is FAILED.
+  uint32_t max = 10;
+  Milliseconds window{600'000};
+};
+
+struct SupervisorOptions {
+  // Time from the start of a worker to its readiness.
+  Milliseconds load_timeout{600'000};
+  // A worker that makes no progress for this long, while it has work or at answering, is killed.
+  Milliseconds watchdog{30'000};
+  // Time that running requests get at a stop or swap.
+  Milliseconds drain{30'000};
+  RestartOptions restart;
+};
+
+// Variant of the kernels; kAuto is the best that the processor runs.
+enum class InstructionSet { kAuto, kReference, kAvx2, kAvx512, kNeon };
+
+struct Config {
+  ListenOptions listen;
+  // Sockets of the supervisor and the workers.
+  std::string run_directory = "/run/inferd";
+  InstructionSet instruction_set = InstructionSet::kAuto;
+  std::vector<ModelOptions> models;
+  AuthOptions auth;
+  LimitOptions limits;
+  LogOptions log;
+  SupervisorOptions supervisor;
+
+  // By name, not alias; null if there is none.
+  const ModelOptions* FindModel(std::string_view name) const;
+};
+
+}  // namespace inferd::config

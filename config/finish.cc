@@ -1,0 +1,73 @@
+// Rules between options, checked after each option has been read by itself.
+#include <algorithm>
+#include <map>
+
+#include "config/base/status.h"
+#include "config/options.h"
+
+namespace inferd::config {
+namespace {
+
+constexpr size_t kMaxNameBytes = 128;
+// What a worker's socket has after the run directory: "/w/" + name + "-" + version + ".sock"; the name is cut to fit.
+constexpr size_t kMaxRunDirectoryBytes = 60;
+
+bool IsNameCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._-/:@+").find(c) != std::string_view::npos;
+}
+
+absl::Status CheckName(std::string_view option, std::string_view name) {
+  const bool good =
+      !name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), IsNameCharacter);
+  if (good) return absl::OkStatus();
+  return InvalidArgument("{}: \"{}\" is not a model name: expected 1..{} letters, digits and . _ - / : @ +", option,
+                         name, kMaxNameBytes);
+}
+
+// Each name and alias names one model.
+absl::Status CheckNames(const std::vector<ModelOptions>& models) {
+  std::map<std::string_view, std::string> taken;
+  for (size_t i = 0; i < models.size(); ++i) {
+    std::vector<std::pair<std::string, std::string_view>> names = {{fmt::format("models[{}].name", i), models[i].name}};
+    for (size_t k = 0; k < models[i].aliases.size(); ++k) {
+      names.emplace_back(fmt::format("models[{}].aliases[{}]", i, k), models[i].aliases[k]);
+    }
+    for (const auto& [option, name] : names) {
+      RETURN_IF_ERROR(CheckName(option, name));
+      const auto [first, added] = taken.emplace(name, option);
+      if (!added) return InvalidArgument("{}: \"{}\" is already the value of {}", option, name, first->second);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status FinishConfig(Config& config) {
+  std::string& directory = config.run_directory;
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  if (!directory.starts_with('/') || directory.size() > kMaxRunDirectoryBytes) {
+    return InvalidArgument("run_directory: \"{}\" is not an absolute path of at most {} bytes (sockets lie in it)",
+                           directory, kMaxRunDirectoryBytes);
+  }
+  if (config.listen.admin == Address()) config.listen.admin.path = directory + "/admin.sock";
+  if (!config.listen.admin.is_unix()) {
+    return InvalidArgument("listen.admin: {} is not a unix socket", config.listen.admin.ToString());
+  }
+  const SupervisorOptions& supervisor = config.supervisor;
+  if (supervisor.restart.first_delay > supervisor.restart.max_delay) {
+    return InvalidArgument("supervisor.restart.first_delay: {}ms is more than max_delay, {}ms",
+                           supervisor.restart.first_delay.count(), supervisor.restart.max_delay.count());
+  }
+  return CheckNames(config.models);
+}
+
+const ModelOptions* Config::FindModel(std::string_view name) const {
+  for (const ModelOptions& model : models) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+}  // namespace inferd::config

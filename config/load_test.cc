@@ -1,0 +1,173 @@
+#include "config/load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/base/status.h"
+#include "config/options.h"
+
+namespace inferd::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr char kFile[] = "/etc/inferd/inferd.yaml";
+constexpr char kOneModel[] = "models:\n  - name: chat\n    path: chat.gguf\n";
+
+std::string ErrorOf(std::string_view text) {
+  const auto config = ParseConfig(text, kFile);
+  EXPECT_FALSE(config.ok()) << text;
+  return std::string(MessageOf(config.status()));
+}
+
+TEST(LoadConfig, EmptyFileGivesTheDefaults) {
+  const auto config = ParseConfig("", kFile);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen.http.ToString(), "127.0.0.1:8080");
+  EXPECT_EQ(config->listen.admin.ToString(), "unix:/run/inferd/admin.sock");
+  EXPECT_TRUE(config->models.empty());
+  EXPECT_EQ(config->supervisor.drain, Milliseconds(30'000));
+}
+
+TEST(LoadConfig, TakesEveryKindOfValue) {
+  const auto config = ParseConfig(R"(
+listen: {http: "[::1]:80", admin: unix:/tmp/a.sock}
+run_directory: /tmp/run/
+instruction_set: reference
+models:
+  - name: a/b
+    path: /m/a.gguf
+    aliases: [x, "y"]
+    kv_cache: {bytes: 1GiB, type: q8_0}
+    queue: {max_wait: 1500ms}
+  - {name: c, path: ../c.gguf, context: 0}
+log:
+)",
+                                  kFile);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen.http, (Address{.host = "::1", .port = 80}));
+  EXPECT_EQ(config->listen.admin.path, "/tmp/a.sock");
+  EXPECT_EQ(config->run_directory, "/tmp/run");
+  EXPECT_EQ(config->instruction_set, InstructionSet::kReference);
+  ASSERT_EQ(config->models.size(), 2u);
+  EXPECT_THAT(config->models[0].aliases, ElementsAre("x", "y"));
+  EXPECT_EQ(config->models[0].kv_cache.bytes, uint64_t{1} << 30);
+  EXPECT_EQ(config->models[0].kv_cache.type, CacheType::kQ8_0);
+  EXPECT_EQ(config->models[0].queue.max_wait, Milliseconds(1500));
+  EXPECT_EQ(config->FindModel("c")->path, "/etc/c.gguf");
+  EXPECT_EQ(config->FindModel("x"), nullptr);
+}
+
+struct BadConfig {
+  const char* rule;
+  const char* text;
+  const char* error;  // what the message has after "/etc/inferd/inferd.yaml:"
+};
+
+class LoadConfigErrors : public testing::TestWithParam<BadConfig> {};
+
+TEST_P(LoadConfigErrors, NameFileLineAndKey) {
+  EXPECT_THAT(ErrorOf(GetParam().text), StartsWith(std::string(kFile) + ":" + GetParam().error));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, LoadConfigErrors,
+    testing::Values(
+        BadConfig{"UnknownKey", "log: {level: info}\nlisten:\n  htp: 1\n",
+                  "3: listen.htp: unknown key, expected one of admin, grpc, http"},
+        BadConfig{"UnknownTopKey", "modles: []\n", "1: modles: unknown key"},
+        BadConfig{"DuplicateKey", "log: {level: info}\nlog: {level: info}\n", "2: log: key is there twice"},
+        BadConfig{"WrongUnit", "limits:\n  body: 10MMB\n", "2: limits.body: \"10MMB\" is not a size"},
+        BadConfig{"NegativeSize", "limits: {body: -1}\n", "1: limits.body: \"-1\" is not a size"},
+        BadConfig{"SizeBeyond64Bits", "limits: {body: 99999999999TiB}\n",
+                  "1: limits.body: \"99999999999TiB\" is not a size"},
+        BadConfig{"FractionOfSize", "limits: {body: 1.5MiB}\n", "1: limits.body: \"1.5MiB\" is not a size"},
+        BadConfig{"OutOfRange", "limits: {body: 2GiB}\n", "1: limits.body: 2GiB is out of range 1KiB..1GiB"},
+        BadConfig{"DurationWithoutUnit", "supervisor: {drain: 30}\n", "1: supervisor.drain: \"30\" is not a duration"},
+        BadConfig{"NotANumber", "limits: {connections: many}\n",
+                  "1: limits.connections: \"many\" is not a whole number"},
+        BadConfig{"ListForValue", "limits: {connections: [1]}\n", "1: limits.connections: a list, expected a value"},
+        BadConfig{"NothingForValue", "limits:\n  connections:\n", "2: limits.connections: nothing, expected a value"},
+        BadConfig{"ValueForSection", "log: info\n", "1: log: a value, expected a section"},
+        BadConfig{"SectionForList", "models: {name: a}\n", "1: models: a section, expected a list"},
+        BadConfig{"ValueForList", "models:\n  - name: a\n    path: b\n    aliases: c\n",
+                  "4: models[0].aliases: a value, expected a list"},
+        BadConfig{"ListAtTop", "- a\n", "1: a list, expected a section"},
+        BadConfig{"NotOneOf", "log: {level: loud}\n",
+                  "1: log.level: \"loud\" is not one of debug, info, warning, error"},
+        BadConfig{"AddressWithoutPort", "listen: {http: localhost}\n",
+                  "1: listen.http: \"localhost\": expected host:port"},
+        BadConfig{"AddressWithName", "listen: {http: \"example.com:80\"}\n",
+                  "1: listen.http: \"example.com:80\": host"},
+        BadConfig{"PortTooLarge", "listen: {http: \"127.0.0.1:65536\"}\n", "1: listen.http: \"127.0.0.1:65536\": port"},
+        BadConfig{"AdminOverTcp", "listen:\n  admin: 127.0.0.1:1\n",
+                  "2: listen.admin: 127.0.0.1:1 is not a unix socket"},
+        BadConfig{"NameMissing", "models:\n  - path: b\n", "2: models[0].name: required key is missing"},
+        BadConfig{"PathMissing", "models:\n  - name: b\n", "2: models[0].path: required key is missing"},
+        BadConfig{"NameTwice", "models:\n  - {name: a, path: b}\n  - {name: a, path: c}\n",
+                  "3: models[1].name: \"a\" is already the value of models[0].name"},
+        BadConfig{"AliasIsAName", "models:\n  - {name: a, path: b}\n  - {name: c, path: c, aliases: [d, a]}\n",
+                  "3: models[1].aliases[1]: \"a\" is already the value of models[0].name"},
+        BadConfig{"NameWithSpace", "models:\n  - {name: a b, path: b}\n",
+                  "2: models[0].name: \"a b\" is not a model name"},
+        BadConfig{"FirstDelayAboveMax", "supervisor:\n  restart:\n    first_delay: 2s\n    max_delay: 1s\n",
+                  "3: supervisor.restart.first_delay: 2000ms is more than max_delay"},
+        BadConfig{"LongRunDirectory",
+                  "run_directory: /0123456789/0123456789/0123456789/0123456789/0123456789/0123456789\n",
+                  "1: run_directory:"},
+        BadConfig{"BrokenYaml", "log: {level: info\n", "2: "},
+        BadConfig{"TheFirstOfTwo", "limits: {body: x}\nlog: {level: y}\n", "1: limits.body"}),
+    [](const auto& info) { return std::string(info.param.rule); });
+
+TEST(LoadConfig, NamesAFileThatIsNotThere) {
+  const auto config = LoadConfig("/nowhere/inferd.yaml");
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(MessageOf(config.status())), HasSubstr("/nowhere/inferd.yaml"));
+}
+
+TEST(LoadConfig, SampleShowsTheDefaults) {
+  const auto sample = LoadConfig(INFERD_SOURCE_DIR "/config/inferd.yaml");
+  ASSERT_TRUE(sample.ok()) << sample.status();
+  ASSERT_EQ(sample->models.size(), 1u);
+  auto defaults =
+      ParseConfig("models: [{name: smollm2, aliases: [default], path: " + sample->models[0].path + "}]", kFile);
+  ASSERT_TRUE(defaults.ok()) << defaults.status();
+  EXPECT_EQ(PrintConfig(*sample), PrintConfig(*defaults));
+}
+
+TEST(PrintConfig, ReadsBackTheSame) {
+  const auto config = ParseConfig(R"(
+listen: {http: "0.0.0.0:1", grpc: unix:/tmp/g}
+models: [{name: "null", path: "/a \"b\"\\c: #d", aliases: ["true", "7"], context: 5, kv_cache: {bytes: 1234567}}]
+supervisor: {drain: 1234ms, restart: {max: 0}}
+log: {level: debug, format: text}
+)",
+                                  kFile);
+  ASSERT_TRUE(config.ok()) << config.status();
+  const std::string printed = PrintConfig(*config);
+  const auto again = ParseConfig(printed, "/elsewhere/x.yaml");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintConfig(*again), printed);
+  EXPECT_EQ(again->models[0].name, "null");
+  EXPECT_EQ(again->models[0].path, "/a \"b\"\\c: #d");
+  EXPECT_EQ(again->models[0].kv_cache.bytes, 1234567u);
+  EXPECT_EQ(again->supervisor.drain, Milliseconds(1234));
+}
+
+TEST(PrintOptionReference, ShowsDefaultsAndRanges) {
+  const std::string reference = PrintOptionReference();
+  EXPECT_THAT(reference, HasSubstr("max_sequences: 32"));
+  EXPECT_THAT(reference, HasSubstr("(1..4096)"));
+}
+
+TEST(ParseConfig, KeepsDefaultsOfAModelBesideGivenValues) {
+  const auto config = ParseConfig(kOneModel, kFile);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->models[0].path, "/etc/inferd/chat.gguf");
+  EXPECT_EQ(config->models[0].context, 8192u);
+}
+
+}  // namespace
+}  // namespace inferd::config

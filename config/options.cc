@@ -1,0 +1,125 @@
+#include "config/options.h"
+
+#include <array>
+
+#include "config/environment.h"
+
+namespace inferd::config {
+namespace {
+
+using Visitor = OptionVisitor;
+
+// Names in the order of the enumerators.
+constexpr std::array<std::string_view, 2> kCacheTypes = {"f16", "q8_0"};
+constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
+constexpr std::array<std::string_view, 2> kLogFormats = {"json", "text"};
+
+constexpr uint64_t kHourMs = 3'600'000;
+constexpr uint64_t kDayMs = 24 * kHourMs;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+
+template <typename Enum>
+void VisitChoice(Visitor& v, const Option& option, Enum& value, std::span<const std::string_view> names) {
+  int index = static_cast<int>(value);
+  v.Choice(option, index, names);
+  value = static_cast<Enum>(index);
+}
+
+// The elements of `list`, each visited by `visit_element`.
+template <typename Element>
+class VectorSections : public SectionList {
+ public:
+  VectorSections(std::vector<Element>& list, void (*visit_element)(Element&, Visitor&))
+      : list_(list), visit_element_(visit_element) {}
+  size_t size() const override { return list_.size(); }
+  void Append() override { list_.emplace_back(); }
+  void Visit(size_t index, Visitor& visitor) override { visit_element_(list_[index], visitor); }
+
+ private:
+  std::vector<Element>& list_;
+  void (*visit_element_)(Element&, Visitor&);
+};
+
+void VisitListen(ListenOptions& o, Visitor& v) {
+  v.Place({"http", "OpenAI API, /health, /ready and /metrics."}, o.http);
+  v.Place({"grpc", "gRPC service Inference of proto/inferd/v1."}, o.grpc);
+  v.Place({"admin", "gRPC service Admin, a unix socket for its owner alone. Default: admin.sock in run_directory."},
+          o.admin);
+}
+
+void VisitModel(ModelOptions& o, Visitor& v) {
+  v.Text({"name", "Name in requests: letters, digits and . _ - / : @ +"}, o.name, Presence::kRequired);
+  v.Text({"path", "GGUF file; mapped read-only, never changed."}, o.path, Presence::kRequired);
+  v.TextList({"aliases", "Other names of the model."}, o.aliases);
+  v.Number({"context", "Longest sequence in tokens; 0: what the model was trained for."}, o.context, {0, 1u << 24});
+  v.Section({"kv_cache", "Memory of the sequences."}, [&o](Visitor& kv) {
+    kv.Bytes({"bytes", "Size of the pool that all sequences share."}, o.kv_cache.bytes, {1 << 20, 1024 * kGiB});
+    VisitChoice(kv, {"type", "Type of its values."}, o.kv_cache.type, kCacheTypes);
+  });
+  v.Section({"batch", "What one step of the engine takes."}, [&o](Visitor& batch) {
+    batch.Number({"max_sequences", "Sequences that generate at the same time."}, o.batch.max_sequences, {1, 4096});
+    batch.Number({"prefill_tokens", "Prompt tokens taken beside them."}, o.batch.prefill_tokens, {1, 65536});
+  });
+  v.Number({"threads", "Threads that compute; 0: the cores this process may use."}, o.threads, {0, 1024});
+  v.Section({"queue", "Requests that wait for a place."}, [&o](Visitor& queue) {
+    queue.Number({"max_requests", "More are refused with 429."}, o.queue.max_requests, {0, 1'000'000});
+    queue.Duration({"max_wait", "A request that is expected to wait longer is refused with 429."}, o.queue.max_wait,
+                   {0, kDayMs});
+  });
+}
+
+void VisitAuth(AuthOptions& o, Visitor& v) {
+  v.Text({"keys_file", "YAML file of API keys. Empty: no key is asked for."}, o.keys_file);
+}
+
+void VisitLimits(LimitOptions& o, Visitor& v) {
+  v.Bytes({"body", "Largest request body."}, o.body, {1024, kGiB});
+  v.Bytes({"header", "Largest request line and headers together."}, o.header, {1024, 1 << 20});
+  v.Duration({"header_timeout", "Longest time for the headers of a request to arrive."}, o.header_timeout,
+             {100, kHourMs});
+  v.Duration({"body_timeout", "Longest time for the body of a request to arrive."}, o.body_timeout, {100, kHourMs});
+  v.Duration({"idle_timeout", "A connection without a request is closed after this."}, o.idle_timeout, {100, kDayMs});
+  v.Number({"connections", "HTTP connections that may be open."}, o.connections, {1, 1'000'000});
+  v.Number({"requests_per_minute", "Per key, or per client address if no key is asked for; 0: any number."},
+           o.requests_per_minute, {0, 1'000'000});
+}
+
+void VisitLog(LogOptions& o, Visitor& v) {
+  VisitChoice(v, {"level", "Least severity that is logged."}, o.level, kLogLevels);
+  VisitChoice(v, {"format", "json for machines, text for people."}, o.format, kLogFormats);
+}
+
+void VisitSupervisor(SupervisorOptions& o, Visitor& v) {
+  v.Duration({"load_timeout", "Longest time from the start of a worker to its readiness."}, o.load_timeout,
+             {1000, kDayMs});
+  v.Duration({"watchdog", "A worker without progress for this long is killed and started again."}, o.watchdog,
+             {500, kHourMs});
+  v.Duration({"drain", "Time that running requests get at a stop or a swap."}, o.drain, {0, kDayMs});
+  v.Section({"restart", "What happens after a crash."}, [&o](Visitor& restart) {
+    restart.Duration({"first_delay", "Wait before the first restart; doubles with each crash."}, o.restart.first_delay,
+                     {1, kHourMs});
+    restart.Duration({"max_delay", "Longest wait."}, o.restart.max_delay, {1, kDayMs});
+    restart.Number({"max", "Restarts within the window before the model counts as FAILED."}, o.restart.max,
+                   {0, 1'000'000});
+    restart.Duration({"window", "Time over which restarts are counted."}, o.restart.window, {1000, kDayMs});
+  });
+}
+
+}  // namespace
+
+void VisitOptions(Config& config, OptionVisitor& v) {
+  v.Section({"listen", "Addresses: host:port with a numeric host, or unix:/path."},
+            [&](Visitor& section) { VisitListen(config.listen, section); });
+  v.Text({"run_directory", "Directory of the unix sockets; made with mode 0700 if missing."}, config.run_directory);
+  VisitChoice(v, {"instruction_set", "Variant of the kernels; INFERD_ISA in the environment goes before it."},
+              config.instruction_set, InstructionSetNames());
+  VectorSections<ModelOptions> models(config.models, VisitModel);
+  v.Sections({"models", "What is served."}, models);
+  v.Section({"auth", "Who may ask."}, [&](Visitor& section) { VisitAuth(config.auth, section); });
+  v.Section({"limits", "What a client may ask."}, [&](Visitor& section) { VisitLimits(config.limits, section); });
+  v.Section({"log", "Lines on standard error."}, [&](Visitor& section) { VisitLog(config.log, section); });
+  v.Section({"supervisor", "How processes are watched."},
+            [&](Visitor& section) { VisitSupervisor(config.supervisor, section); });
+}
+
+}  // namespace inferd::config
