@@ -62,8 +62,9 @@ class Device {
   virtual void ProjectAttention(int32_t layer) = 0;  // output projection, norms after it, x += ...
   virtual void MixRecurrent(int32_t layer) = 0;      // the whole mixer of a recurrent layer, x += ...
   virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
-  virtual std::span<const float> Hidden() = 0;       // [wanted][n_embd] after the last norm
-  virtual std::span<const float> Logits() = 0;       // [wanted][n_vocab]
+  // Results are the caller's to change until the next pass.
+  virtual std::span<float> Hidden() = 0;             // [wanted][n_embd] after the last norm
+  virtual std::span<float> Logits() = 0;             // [wanted][n_vocab]
 
   // y = weights * x (+ bias) outside a pass, for heads on pooled vectors. x [k], y [rows].
   virtual void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) = 0;

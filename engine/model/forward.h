@@ -29,7 +29,8 @@ struct SequenceStep {
 struct ForwardResult {
   int64_t rows = 0;              // wanted rows of all steps, in order
   int64_t row_elements = 0;      // n_vocab, or n_embd for hidden states
-  std::span<const float> values; // [rows][row_elements] f32, row-major; valid until the next call on this device
+  std::span<float> values;       // [rows][row_elements] f32, row-major; valid until the next call on this device, and
+                                 // the caller's scratch until then (samplers change logits in place)
 };
 
 // Logits of the wanted rows. On success each sequence has been committed: its length() has grown by its tokens.
