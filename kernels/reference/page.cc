@@ -35,7 +35,7 @@ void WriteQ8Block(const float* x, int8_t* quants, int64_t step, uint16_t* scale)
   for (int i = 0; i < kScaleDims; ++i) largest = std::fabs(x[i]) > largest ? std::fabs(x[i]) : largest;
   const float d = largest / 127.0f;
   *scale = HalfFromFloat(d);
-  const float inverse = d == 0.0f ? 0.0f : 1.0f / d;
+  const float inverse = *scale == 0 ? 0.0f : 1.0f / d;
   for (int i = 0; i < kScaleDims; ++i) {
     quants[i * step] = static_cast<int8_t>(std::nearbyint(x[i] * inverse));
   }
