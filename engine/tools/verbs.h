@@ -17,7 +17,10 @@ namespace inferd::tools {
 
 using Action = std::function<absl::Status()>;
 
+void AddBench(CLI::App& program, Action& action);
 void AddInspect(CLI::App& program, Action& action);
+void AddMerge(CLI::App& program, Action& action);
+void AddSplit(CLI::App& program, Action& action);
 void AddVerify(CLI::App& program, Action& action);
 
 }  // namespace inferd::tools

@@ -1,0 +1,125 @@
+"""Starts the real inferd with a configuration of its own, in a folder of its own, on free ports."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+BUILD = pathlib.Path(os.environ.get("INFERD_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build/release"))
+BIN = BUILD / "bin"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(condition, seconds=60, what="the condition"):
+    """Polls until condition() is true; its last value is returned."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what} did not come true within {seconds} s")
+        time.sleep(0.02)
+
+
+class Daemon:
+    """with Daemon(tmp_path, models=[...]) as daemon: daemon.http is the base address."""
+
+    def __init__(self, folder, models, extra=None, start=True):
+        self.folder = pathlib.Path(folder)
+        self.models = models
+        self.http_port, self.grpc_port = free_port(), free_port()
+        self.http = f"http://127.0.0.1:{self.http_port}"
+        self.grpc = f"127.0.0.1:{self.grpc_port}"
+        self.admin = f"unix:{self.folder}/run/admin.sock"
+        self.config_path = self.folder / "inferd.yaml"
+        self.log_path = self.folder / "inferd.log"
+        self.extra = extra or {}
+        self.process = None
+        self.write_config()
+        if start:
+            self.start()
+
+    def write_config(self):
+        # JSON is YAML.
+        config = {
+            "listen": {"http": f"127.0.0.1:{self.http_port}", "grpc": f"127.0.0.1:{self.grpc_port}"},
+            "run_directory": str(self.folder / "run"),
+            "models": self.models,
+            **self.extra,
+        }
+        self.config_path.write_text(json.dumps(config, indent=1))
+
+    def start(self, ready=True):
+        log = open(self.log_path, "ab")
+        self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path], stderr=log, stdout=log)
+        log.close()
+        if ready:
+            wait_for(self.is_ready, what="readiness\n" + self.log_path.read_text()[-2000:])
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"inferd ended with {self.process.returncode}:\n{self.log_path.read_text()[-2000:]}")
+        return self.get("/ready")[0] == 200
+
+    def get(self, path, headers=None):
+        """(status, body); status 0 if nobody listens."""
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.http + path, headers=headers or {}), timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except (ConnectionError, urllib.error.URLError):
+            return 0, ""
+
+    def post(self, path, body, headers=None):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.http + path, data=data, headers={"Content-Type": "application/json", **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def inferctl(self, *arguments, **options):
+        return subprocess.run([BIN / "inferctl", "--admin", self.admin, *arguments], capture_output=True, text=True, timeout=120, **options)
+
+    def status(self):
+        return json.loads(self.inferctl("status", "--json").stdout)
+
+    def children(self):
+        """Process ids of the daemon's children by program name."""
+        out = {}
+        listing = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(self.process.pid)], capture_output=True, text=True).stdout
+        for line in listing.splitlines():
+            pid, name = line.split(None, 1)
+            out.setdefault(name[:15], []).append(int(pid))
+        return out
+
+    def log_lines(self):
+        return [json.loads(line) for line in self.log_path.read_text().splitlines() if line.startswith("{")]
+
+    def stop(self, seconds=60):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                raise
+        return self.process.returncode if self.process else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()

@@ -1,0 +1,106 @@
+"""What happens to clients and processes when something dies or is asked to end."""
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+from daemon import BIN, Daemon, wait_for
+
+PROMPT = {"model": "smollm2", "prompt": "The capital of France is", "max_tokens": 4, "temperature": 0}
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_request_after_a_killed_worker_succeeds(own_daemon):
+    before = own_daemon.post("/v1/completions", PROMPT)[1]["choices"]
+    [worker] = own_daemon.children()["inferd-worker"]
+    os.kill(worker, signal.SIGKILL)
+    status, body = own_daemon.post("/v1/completions", PROMPT)
+    if status == 503:  # allowed while the worker restarts, never lost or wrong
+        wait_for(own_daemon.is_ready, 30, "readiness after the restart")
+        status, body = own_daemon.post("/v1/completions", PROMPT)
+    assert status == 200 and body["choices"] == before
+    assert own_daemon.children()["inferd-worker"] != [worker]
+    assert own_daemon.status()["workers"][0]["restarts"] == 1
+
+
+def test_no_orphan_after_a_killed_supervisor(own_daemon):
+    children = [pid for pids in own_daemon.children().values() for pid in pids]
+    assert len(children) == 2
+    os.kill(own_daemon.process.pid, signal.SIGKILL)
+    own_daemon.process.wait()
+    wait_for(lambda: not any(alive(pid) for pid in children), 2, "the end of all children")
+
+
+def test_restart_after_kill_needs_no_cleaning_up(own_daemon):
+    os.kill(own_daemon.process.pid, signal.SIGKILL)
+    own_daemon.process.wait()
+    own_daemon.start()
+    assert own_daemon.post("/v1/completions", PROMPT)[0] == 200
+
+
+def test_killed_gateway_comes_back(own_daemon):
+    [gateway] = own_daemon.children()["inferd-gateway"]
+    os.kill(gateway, signal.SIGKILL)
+    wait_for(lambda: own_daemon.get("/health")[0] == 200, 10, "the new gateway")
+    assert own_daemon.post("/v1/completions", PROMPT)[0] == 200
+
+
+def test_sigterm_drains(own_daemon):
+    results = []
+    body = {**PROMPT, "max_tokens": 60, "ignore_eos": True}
+    thread = threading.Thread(target=lambda: results.append(own_daemon.post("/v1/completions", body)))
+    thread.start()
+    wait_for(lambda: 'inferd_requests_running{' in own_daemon.get("/metrics")[1] and any(
+        line.endswith(" 1") for line in own_daemon.get("/metrics")[1].splitlines() if line.startswith("inferd_requests_running{")), 10, "a running request")
+    assert own_daemon.stop() == 0
+    thread.join()
+    status, answer = results[0]
+    assert status == 200 and answer["usage"]["completion_tokens"] == 60
+
+
+def test_port_in_use_is_a_clear_error(tmp_path, model_path):
+    daemon = Daemon(tmp_path, [{"name": "m", "path": model_path}], start=False)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", daemon.http_port))
+        holder.listen()
+        result = subprocess.run([BIN / "inferd", "--config", daemon.config_path], capture_output=True, text=True, timeout=30)
+    assert result.returncode in (1, 2)
+    assert str(daemon.http_port) in result.stderr and "in use" in result.stderr.lower()
+
+
+def test_missing_model_is_named_and_others_serve(tmp_path, model_path):
+    models = [{"name": "good", "path": model_path, "kv_cache": {"bytes": "64MiB"}, "context": 1024},
+              {"name": "bad", "path": str(tmp_path / "nowhere.gguf")}]
+    with Daemon(tmp_path, models, start=False) as daemon:
+        daemon.start(ready=False)
+        wait_for(lambda: daemon.post("/v1/completions", {**PROMPT, "model": "good"})[0] == 200 if daemon.get("/health")[0] == 200 else False, 30, "the good model")
+        status, body = daemon.get("/ready")
+        assert status == 503 and "bad" in body
+        state = wait_for(lambda: next((w for w in daemon.status()["workers"] if w["model"] == "bad" and w["state"] == "FAILED"), None), 30, "FAILED")
+        assert "nowhere.gguf" in state["last_error"]
+
+
+@pytest.mark.parametrize("change,words", [
+    ("models: [{name: a}]", ["path"]),
+    ("models: [{name: a, path: /x, kv_cache: {bytes: 5parsecs}}]", ["bytes", "5parsecs"]),
+    ("models: [{name: a, path: /x, tempo: 3}]", ["tempo"]),
+    ("models: [{name: a, path: /x, context: many}]", ["context", "many"]),
+    ("models: [", [":"]),
+])
+def test_bad_configuration_names_file_line_and_key(tmp_path, change, words):
+    config = tmp_path / "bad.yaml"
+    config.write_text("# a comment\n" + change + "\n")
+    result = subprocess.run([BIN / "inferd", "--check", "--config", config], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 2
+    assert "bad.yaml:2" in result.stderr
+    for word in words:
+        assert word in result.stderr
