@@ -1,0 +1,138 @@
+// The vocabulary is never copied or sorted: a draw looks at the few largest logits, and takes more only where the
+// filters cannot decide with those. Without a filter, the draw walks the rest of the vocabulary only if the random
+// number falls beyond the largest logits.
+#include "engine/sampling/sampler.h"
+
+#include <algorithm>
+
+#include "engine/sampling/exp.h"
+#include "engine/sampling/philox.h"
+
+namespace inferd::sampling {
+namespace {
+
+constexpr int32_t kFirstCandidates = 256;
+constexpr int32_t kGrowth = 8;
+constexpr size_t kWalkBlock = 4096;
+
+bool HasFilter(const SamplingOptions& options) {
+  return options.top_k > 0 || options.top_p < 1 || options.min_p > 0 || options.typical_p < 1;
+}
+
+std::vector<Candidate> Largest(std::span<const float> logits, int32_t count, const kernels::Kernels& kernels) {
+  std::vector<Candidate> entries(std::min<size_t>(static_cast<size_t>(count), logits.size()));
+  const int32_t found = kernels.top_k(logits.data(), static_cast<int64_t>(logits.size()),
+                                      static_cast<int32_t>(entries.size()), entries.data());
+  entries.resize(static_cast<size_t>(found));
+  while (!entries.empty() && !(entries.back().logit > kBannedLogit)) entries.pop_back();
+  return entries;
+}
+
+// The entry at which the running sum of probabilities passes u; nullopt with what is left of u if none does.
+std::optional<int32_t> Walk(const CandidateList& list, double& u) {
+  for (const Candidate& entry : list.entries) {
+    u -= list.Probability(entry);
+    if (u < 0) return entry.id;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Sampler::Sampler(SamplingOptions options, SamplerStart start, std::span<const int32_t> end_of_generation,
+                 const kernels::Kernels& kernels)
+    : options_(std::move(options)),
+      start_(start),
+      end_of_generation_(end_of_generation),
+      kernels_(kernels),
+      recent_(options_.repeat_penalty == 1 ? 0 : options_.repeat_last_n),
+      counted_(options_.presence_penalty == 0 && options_.frequency_penalty == 0 ? 0 : options_.count_last_n) {}
+
+void Sampler::AcceptPrompt(std::span<const int32_t> tokens) {
+  for (int32_t token : tokens) recent_.Push(token);
+}
+
+void Sampler::Accept(int32_t token) {
+  recent_.Push(token);
+  counted_.Push(token);
+  ++generated_;
+}
+
+int32_t Sampler::Sample(std::span<float> logits) {
+  ChangeLogits(logits);
+  if (!options_.greedy()) return SampleFromAll(logits);
+  const int32_t best = kernels_.argmax(logits.data(), static_cast<int64_t>(logits.size()));
+  return best >= 0 && logits[best] > kBannedLogit ? best : kNoToken;
+}
+
+void Sampler::ChangeLogits(std::span<float> logits) const {
+  ApplyBias(options_.logit_bias, logits);
+  ApplyRepeatPenalty(recent_, options_.repeat_penalty, logits);
+  ApplyCountPenalties(counted_, options_.presence_penalty, options_.frequency_penalty, logits);
+  if (options_.ignore_eos || generated_ < start_.min_tokens) Ban(end_of_generation_, logits);
+}
+
+int32_t Sampler::SampleFromAll(std::span<float> logits) const {
+  const int64_t size = static_cast<int64_t>(logits.size());
+  if (options_.top_k > 0) {
+    CandidateList list{.entries = Largest(logits, options_.top_k, kernels_)};
+    if (list.entries.empty()) return kNoToken;
+    Close(list, kernels_);
+    return *SampleFromList(std::move(list), logits);
+  }
+  if (!HasFilter(options_) && options_.temperature != 1) {
+    kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
+  }
+  const double log_sum = kernels_.log_sum_exp(logits.data(), size);
+  for (int64_t count = kFirstCandidates;; count *= kGrowth) {
+    CandidateList list{.entries = Largest(logits, static_cast<int32_t>(std::min(count, size)), kernels_),
+                       .log_sum = log_sum};
+    if (list.entries.empty()) return kNoToken;
+    list.open = count < size && static_cast<int64_t>(list.entries.size()) == count;
+    if (!HasFilter(options_)) {
+      double u = Uniform();
+      if (std::optional<int32_t> token = Walk(list, u)) return *token;
+      return DrawBeyond(u, list, logits);
+    }
+    if (std::optional<int32_t> token = SampleFromList(std::move(list), logits)) return *token;
+  }
+}
+
+std::optional<int32_t> Sampler::SampleFromList(CandidateList list, std::span<const float> logits) const {
+  if (options_.typical_p < 1) {
+    const double entropy = list.open ? Entropy(logits, list.log_sum) : Entropy(list);
+    if (!KeepTypical(options_.typical_p, entropy, list, kernels_)) return std::nullopt;
+  }
+  if (!KeepTopP(options_.top_p, list, kernels_)) return std::nullopt;
+  if (!KeepMinP(options_.min_p, list, kernels_)) return std::nullopt;
+  ApplyTemperature(options_.temperature, list, kernels_);
+  double u = Uniform();
+  return Walk(list, u).value_or(list.entries.back().id);
+}
+
+// The rest of the distribution in order of ids, block by block; the entries that the walk has passed do not count
+// again. Rounding can leave a remainder at the end: it belongs to the last candidate.
+int32_t Sampler::DrawBeyond(double remainder, const CandidateList& list, std::span<float> logits) const {
+  if (!list.open) return list.entries.back().id;
+  for (const Candidate& entry : list.entries) logits[entry.id] = kBannedLogit;
+  for (size_t begin = 0; begin < logits.size(); begin += kWalkBlock) {
+    const size_t end = std::min(begin + kWalkBlock, logits.size());
+    const double block = kernels_.log_sum_exp(logits.data() + begin, static_cast<int64_t>(end - begin));
+    const double mass = Exp(block - list.log_sum);
+    if (remainder >= mass) {
+      remainder -= mass;
+      continue;
+    }
+    for (size_t id = begin; id < end; ++id) {
+      remainder -= Exp(logits[id] - list.log_sum);
+      if (remainder < 0) return static_cast<int32_t>(id);
+    }
+  }
+  return list.entries.back().id;
+}
+
+double Sampler::Uniform() const {
+  return UniformAt({.seed = start_.seed, .position = generated_, .choice = start_.choice});
+}
+
+}  // namespace inferd::sampling

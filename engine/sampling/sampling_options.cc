@@ -1,0 +1,50 @@
+// One range check for each field.
+#include "engine/sampling/sampling_options.h"
+
+#include "config/base/status.h"
+
+namespace inferd::sampling {
+namespace {
+
+struct Range {
+  const char* field;
+  float value;
+  float least, most;
+  bool least_excluded = false;
+};
+
+absl::Status Check(const Range& range) {
+  const bool low = range.least_excluded ? !(range.value > range.least) : !(range.value >= range.least);
+  if (!low && range.value <= range.most) return absl::OkStatus();
+  return InvalidArgument("{}: {} is not in {}{}, {}]", range.field, range.value, range.least_excluded ? '(' : '[',
+                         range.least, range.most);
+}
+
+}  // namespace
+
+absl::Status Validate(const SamplingOptions& options, int32_t vocabulary_size) {
+  const Range ranges[] = {
+      {"temperature", options.temperature, 0, 2},
+      {"top_p", options.top_p, 0, 1, true},
+      {"min_p", options.min_p, 0, 1},
+      {"typical_p", options.typical_p, 0, 1, true},
+      {"presence_penalty", options.presence_penalty, -2, 2},
+      {"frequency_penalty", options.frequency_penalty, -2, 2},
+      {"repeat_penalty", options.repeat_penalty, 0, 10, true},
+  };
+  for (const Range& range : ranges) RETURN_IF_ERROR(Check(range));
+  if (options.top_k < 0) return InvalidArgument("top_k: {} is not 0 (off) or more", options.top_k);
+  if (options.repeat_last_n < -1) return InvalidArgument("repeat_last_n: {} is less than -1", options.repeat_last_n);
+  if (options.count_last_n < -1) return InvalidArgument("repeat_last_n: {} is less than -1", options.count_last_n);
+  for (const auto& [token, bias] : options.logit_bias) {
+    if (token < 0 || token >= vocabulary_size) {
+      return InvalidArgument("logit_bias: token {} is not in the vocabulary of {}", token, vocabulary_size);
+    }
+    if (!(bias >= -100 && bias <= 100)) {
+      return InvalidArgument("logit_bias: {} of token {} is not in [-100, 100]", bias, token);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inferd::sampling
