@@ -1,0 +1,59 @@
+// KV memory for tests of the scheduler: blocks of 64 tokens in a pool, counted.
+//
+//   FakeKvMemory memory(/*blocks=*/10);
+//   memory.cached[7] = 128;                        // the prefix cache knows 128 tokens of sequence 7
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/scheduler/kv_memory.h"
+
+namespace inferd::scheduler {
+
+class FakeKvMemory : public KvMemory {
+ public:
+  explicit FakeKvMemory(int64_t blocks) : total_(blocks) {}
+
+  int64_t Start(SequenceId id) override {
+    EXPECT_FALSE(held_.contains(id)) << "sequence " << id << " starts twice";
+    const int64_t tokens = cached.contains(id) ? cached[id] : 0;
+    if (BlocksFor(tokens) > AvailableBlocks()) return -1;
+    held_[id] = tokens;
+    used_ += BlocksFor(tokens);
+    return tokens;
+  }
+  bool Reserve(SequenceId id, int64_t tokens) override {
+    const auto held = held_.find(id);
+    if (held == held_.end()) {
+      ADD_FAILURE() << "sequence " << id << " was not started";
+      return false;
+    }
+    const int64_t more = BlocksFor(held->second + tokens) - BlocksFor(held->second);
+    if (more > AvailableBlocks()) return false;
+    held->second += tokens;
+    used_ += more;
+    return true;
+  }
+  void Release(SequenceId id) override {
+    const auto held = held_.find(id);
+    if (held == held_.end()) {
+      ADD_FAILURE() << "sequence " << id << " is released twice";
+      return;
+    }
+    used_ -= BlocksFor(held->second);
+    held_.erase(held);
+  }
+  int64_t AvailableBlocks() const override { return total_ - used_; }
+  int64_t BlocksFor(int64_t tokens) const override { return (tokens + 63) / 64; }
+
+  int64_t used() const { return used_; }
+  std::map<SequenceId, int64_t> cached;
+
+ private:
+  int64_t total_, used_ = 0;
+  std::map<SequenceId, int64_t> held_;  // tokens reserved
+};
+
+}  // namespace inferd::scheduler

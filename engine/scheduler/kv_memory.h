@@ -1,0 +1,26 @@
+// What the scheduler asks of the KV cache: room for tokens, by sequence. Tests replace it by a counter.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/scheduler/sequence.h"
+
+namespace inferd::scheduler {
+
+class KvMemory {
+ public:
+  virtual ~KvMemory() = default;
+
+  // A sequence begins (again); returns how many of its tokens the prefix cache had, fewer than all of them. -1: there
+  // is no place for one more sequence.
+  virtual int64_t Start(SequenceId id) = 0;
+  // Room for `tokens` more than are computed. False, and nothing changed, if there is none.
+  virtual bool Reserve(SequenceId id, int64_t tokens) = 0;
+  // Gives back all that the sequence holds.
+  virtual void Release(SequenceId id) = 0;
+
+  virtual int64_t AvailableBlocks() const = 0;              // that Reserve could get now
+  virtual int64_t BlocksFor(int64_t tokens) const = 0;      // that a sequence of that many tokens holds at most
+};
+
+}  // namespace inferd::scheduler

@@ -1,0 +1,44 @@
+// Least left first minimizes the mean time to the first token; the half in turns keeps long prompts moving.
+#include "engine/scheduler/prefill_share.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace inferd::scheduler {
+namespace {
+
+constexpr int64_t kLeastPart = 32;
+
+// Gives each prompt in turn at most `part` more tokens until `budget` is used; returns what is left of it.
+int64_t Give(int64_t budget, int64_t part, std::span<Prompt* const> order) {
+  for (Prompt* prompt : order) {
+    const int64_t tokens = std::min({budget, part, prompt->pending - prompt->given});
+    prompt->given += tokens;
+    budget -= tokens;
+  }
+  return budget;
+}
+
+// The rule of the header among prompts of one priority; returns what is left of the budget.
+int64_t ShareAmongEquals(int64_t budget, std::vector<Prompt*> prompts) {
+  std::stable_sort(prompts.begin(), prompts.end(),
+                   [](const Prompt* a, const Prompt* b) { return a->last_served_step < b->last_served_step; });
+  const int64_t turns = budget / 2;
+  const int64_t part = std::max(kLeastPart, turns / static_cast<int64_t>(prompts.size()));
+  const int64_t over = Give(turns, part, prompts);
+  std::stable_sort(prompts.begin(), prompts.end(),
+                   [](const Prompt* a, const Prompt* b) { return a->pending < b->pending; });
+  return Give(budget - turns + over, budget, prompts);
+}
+
+}  // namespace
+
+void ShareBudget(int64_t budget, std::span<Prompt> prompts) {
+  std::map<int, std::vector<Prompt*>> classes;
+  for (Prompt& prompt : prompts) classes[prompt.priority].push_back(&prompt);
+  for (auto& [priority, members] : classes) budget = ShareAmongEquals(budget, std::move(members));
+}
+
+}  // namespace inferd::scheduler

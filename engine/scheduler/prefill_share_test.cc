@@ -1,0 +1,60 @@
+#include "engine/scheduler/prefill_share.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace inferd::scheduler {
+namespace {
+
+TEST(PrefillShare, OnePromptTakesAll) {
+  Prompt prompts[] = {{.pending = 4000}};
+  ShareBudget(256, prompts);
+  EXPECT_EQ(prompts[0].given, 256);
+}
+
+TEST(PrefillShare, AShortPromptIsNotHeldUpByALongOne) {
+  Prompt prompts[] = {{.pending = 4000, .last_served_step = 5}, {.pending = 20}};
+  ShareBudget(256, prompts);
+  EXPECT_EQ(prompts[1].given, 20);
+  EXPECT_EQ(prompts[0].given, 236);
+}
+
+TEST(PrefillShare, ALongPromptMovesOnBesideManyShortOnes) {
+  std::vector<Prompt> prompts(20, Prompt{.pending = 200, .last_served_step = 9});
+  prompts[7] = {.pending = 5000, .last_served_step = 1};
+  ShareBudget(128, prompts);
+  EXPECT_GE(prompts[7].given, 32);
+}
+
+TEST(PrefillShare, ABetterPriorityGoesFirst) {
+  Prompt prompts[] = {{.pending = 100, .priority = 1}, {.pending = 300, .priority = 0}};
+  ShareBudget(256, prompts);
+  EXPECT_EQ(prompts[1].given, 256);
+}
+
+TEST(PrefillShare, GivesTheWholeBudgetAndNeverMoreThanIsPending) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 10000; ++round) {
+    std::vector<Prompt> prompts(random() % 40);
+    int64_t pending = 0, given = 0;
+    for (Prompt& prompt : prompts) {
+      prompt = {.pending = static_cast<int64_t>(1 + random() % 600),
+                .priority = static_cast<int>(random() % 4),
+                .last_served_step = random() % 5};
+      pending += prompt.pending;
+    }
+    const int64_t budget = 1 + random() % 512;
+    ShareBudget(budget, prompts);
+    for (const Prompt& prompt : prompts) {
+      ASSERT_GE(prompt.given, 0);
+      ASSERT_LE(prompt.given, prompt.pending);
+      given += prompt.given;
+    }
+    ASSERT_EQ(given, std::min(budget, pending));
+  }
+}
+
+}  // namespace
+}  // namespace inferd::scheduler

@@ -1,0 +1,277 @@
+// Plan is the table of contents: expire, decode, admit, prefill.
+#include "engine/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "config/base/status.h"
+#include "engine/scheduler/prefill_share.h"
+
+namespace inferd::scheduler {
+namespace {
+
+constexpr int64_t kLeastPrefillBudget = 16;
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------ the sequences
+
+void Scheduler::Add(const SequenceSpec& spec) {
+  CHECK(spec.tokens >= 1);
+  const bool added = sequences_.emplace(spec.id, Sequence{.spec = spec, .tokens = spec.tokens}).second;
+  CHECK(added);
+}
+
+void Scheduler::Cancel(SequenceId id) {
+  if (const auto found = sequences_.find(id); found != sequences_.end()) Remove(found->second, SequenceEvent::kCancel);
+}
+
+void Scheduler::Computed(std::span<const Work> work) {
+  for (const Work& item : work) {
+    Sequence& sequence = sequences_.at(item.id);
+    sequence.computed += item.count;
+    if (sequence.state == SequenceState::kPrefill && sequence.pending() == 0) {
+      Transition(sequence, SequenceEvent::kPromptDone);
+    }
+  }
+}
+
+void Scheduler::Append(SequenceId id) {
+  Sequence& sequence = sequences_.at(id);
+  CHECK(sequence.state == SequenceState::kDecode && sequence.pending() == 0);
+  ++sequence.tokens;
+}
+
+void Scheduler::Finish(SequenceId id) { Remove(sequences_.at(id), SequenceEvent::kFinish); }
+
+const Sequence* Scheduler::Find(SequenceId id) const {
+  const auto found = sequences_.find(id);
+  return found == sequences_.end() ? nullptr : &found->second;
+}
+
+Load Scheduler::load() const {
+  Load load;
+  for (const auto& [id, sequence] : sequences_) {
+    if (sequence.running()) {
+      ++load.running_sequences;
+    } else {
+      ++load.waiting_sequences;
+      ++load.waiting_requests;
+    }
+    if (sequence.state != SequenceState::kDecode) load.prefill_tokens += sequence.pending();
+  }
+  return load;
+}
+
+void Scheduler::Transition(Sequence& sequence, SequenceEvent event) {
+  const std::optional<SequenceState> next = Next(sequence.state, event);
+  CHECK(next.has_value());
+  sequence.state = *next;
+}
+
+void Scheduler::Remove(Sequence& sequence, SequenceEvent event) {
+  if (sequence.running()) memory_.Release(sequence.spec.id);
+  Transition(sequence, event);
+  sequences_.erase(sequence.spec.id);
+}
+
+// ----------------------------------------------------------------------------------------------------------- the rank
+
+int Scheduler::EffectivePriority(const Sequence& sequence) const {
+  const double waited = std::chrono::duration<double>(now_ - sequence.spec.arrival).count();
+  const int classes = static_cast<int>(std::clamp(waited / options_.ageing_seconds, 0.0, 3.0));
+  return std::max(static_cast<int>(sequence.spec.priority) - classes, 0);
+}
+
+bool Scheduler::RanksBefore(const Sequence& a, const Sequence& b) const {
+  return std::tuple(EffectivePriority(a), a.spec.arrival, a.spec.id) <
+         std::tuple(EffectivePriority(b), b.spec.arrival, b.spec.id);
+}
+
+Scheduler::Ranked Scheduler::Waiting() {
+  Ranked ranked;
+  for (auto& [id, sequence] : sequences_) {
+    if (sequence.waiting() && (step_ == 0 || sequence.preempted_step != step_)) ranked.push_back(&sequence);
+  }
+  std::sort(ranked.begin(), ranked.end(), [&](const Sequence* a, const Sequence* b) { return RanksBefore(*a, *b); });
+  return ranked;
+}
+
+Scheduler::Ranked Scheduler::Running() {
+  Ranked ranked;
+  for (auto& [id, sequence] : sequences_) {
+    if (sequence.running()) ranked.push_back(&sequence);
+  }
+  std::sort(ranked.begin(), ranked.end(), [&](const Sequence* a, const Sequence* b) { return RanksBefore(*a, *b); });
+  return ranked;
+}
+
+// ----------------------------------------------------------------------------------------------------------- the plan
+
+StepPlan Scheduler::Plan(MonotonicTime now) {
+  now_ = now;
+  ++step_;
+  StepPlan plan;
+  Expire(plan);
+  PlanDecodes(plan);
+  AdmitWaiting(plan);
+  PlanPrefills(plan);
+  return plan;
+}
+
+void Scheduler::Expire(StepPlan& plan) {
+  for (const auto& [id, sequence] : sequences_) {
+    if (sequence.spec.deadline && *sequence.spec.deadline <= now_) plan.expired.push_back(id);
+  }
+  for (SequenceId id : plan.expired) Cancel(id);
+}
+
+void Scheduler::PlanDecodes(StepPlan& plan) {
+  for (Sequence* sequence : Running()) {
+    // A victim of this very loop is preempted by now.
+    if (sequence->state == SequenceState::kDecode && ReserveOrPreempt(*sequence, sequence->pending(), plan)) {
+      AddWork(*sequence, sequence->pending(), plan);
+    }
+  }
+  // Oversized sequences are still in the list above: they go when it is no longer in use.
+  for (SequenceId id : plan.oversized) Cancel(id);
+}
+
+void Scheduler::AdmitWaiting(StepPlan& plan) {
+  int64_t running = static_cast<int64_t>(Running().size());
+  for (Sequence* sequence : Waiting()) {
+    if (WaitsForLeader(*sequence)) continue;
+    while (running >= options_.max_sequences || !Admit(*sequence, running)) {
+      if (running == 0) {
+        plan.oversized.push_back(sequence->spec.id);
+        Cancel(sequence->spec.id);
+        break;
+      }
+      if (!Displace(*sequence, plan)) return;  // nobody behind it may pass: it would never find room
+      --running;
+    }
+    running = static_cast<int64_t>(Running().size());
+  }
+}
+
+void Scheduler::PlanPrefills(StepPlan& plan) {
+  Ranked prefilling = Running();
+  std::erase_if(prefilling, [](const Sequence* sequence) { return sequence->state != SequenceState::kPrefill; });
+  int64_t spare_rows = options_.max_result_rows - options_.max_sequences;
+  std::vector<Prompt> prompts;
+  for (const Sequence* sequence : prefilling) {
+    prompts.push_back({.pending = sequence->spec.all_rows ? std::min(sequence->pending(), spare_rows)
+                                                          : sequence->pending(),
+                       .priority = EffectivePriority(*sequence),
+                       .last_served_step = sequence->last_served_step});
+  }
+  ShareBudget(PrefillBudget(static_cast<int64_t>(prompts.size()), plan), prompts);
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    Sequence& sequence = *prefilling[i];
+    const int64_t count = sequence.spec.all_rows ? std::min(prompts[i].given, spare_rows) : prompts[i].given;
+    // A victim of this very loop is preempted by now.
+    if (count == 0 || sequence.state != SequenceState::kPrefill) continue;
+    if (!ReserveOrPreempt(sequence, count, plan)) continue;
+    AddWork(sequence, count, plan);
+    if (sequence.spec.all_rows) spare_rows -= count;
+  }
+  for (SequenceId id : plan.oversized) Cancel(id);
+}
+
+// Beside streams, prompts get as much time of a step as the streams do, or more where there are more prompts than
+// streams.
+int64_t Scheduler::PrefillBudget(int64_t prompts, const StepPlan& plan) const {
+  const double step = rates_.decode_step_seconds(), token = rates_.prefill_seconds_per_token();
+  const int64_t streams = plan.shape.decode_sequences;
+  if (streams == 0 || step == 0 || token == 0) return options_.prefill_tokens;
+  const double share = std::max(1.0, static_cast<double>(prompts) / static_cast<double>(streams));
+  const double tokens = std::min(step * share / token, static_cast<double>(options_.prefill_tokens));
+  return std::min(std::max(static_cast<int64_t>(tokens), kLeastPrefillBudget), options_.prefill_tokens);
+}
+
+void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
+  const bool decode = sequence.state == SequenceState::kDecode;
+  plan.work.push_back({.id = sequence.spec.id,
+                       .first = sequence.computed,
+                       .count = count,
+                       .completes = count == sequence.pending()});
+  plan.shape.decode_sequences += decode ? 1 : 0;
+  plan.shape.prefill_tokens += decode ? 0 : count;
+  sequence.last_served_step = step_;
+}
+
+// --------------------------------------------------------------------------------------------------------- the memory
+
+// The leader is ahead in the queue or running, so waiting for it ends.
+bool Scheduler::WaitsForLeader(const Sequence& sequence) const {
+  if (!sequence.spec.shared_prefix) return false;
+  const Sequence* leader = Find(sequence.spec.shared_prefix->leader);
+  return leader != nullptr && leader->state != SequenceState::kDecode && RanksBefore(*leader, sequence) &&
+         leader->computed < sequence.spec.shared_prefix->tokens;
+}
+
+int64_t Scheduler::PromisedBlocks() const {
+  int64_t blocks = 0;
+  for (const auto& [id, sequence] : sequences_) {
+    if (sequence.state != SequenceState::kPrefill) continue;
+    blocks += std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed), 0);
+  }
+  return blocks;
+}
+
+// Beside others there must be room for the whole prompt and for each running sequence to grow.
+bool Scheduler::Admit(Sequence& sequence, int64_t running) {
+  const SequenceId id = sequence.spec.id;
+  const int64_t cached = memory_.Start(id);
+  if (cached < 0) return false;
+  const int64_t needed = std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(cached), 0);
+  if (running > 0 && needed + running > memory_.AvailableBlocks() - PromisedBlocks()) {
+    memory_.Release(id);
+    return false;
+  }
+  sequence.computed = cached;
+  if (!sequence.admitted) {
+    sequence.admitted = now_;
+    sequence.cached = cached;
+  }
+  Transition(sequence, SequenceEvent::kAdmit);
+  return true;
+}
+
+// The last in rank of those running gives way, if its priority is worse than that of a waiting sequence.
+bool Scheduler::Displace(const Sequence& by, StepPlan& plan) {
+  const Ranked running = Running();
+  if (running.empty() || EffectivePriority(*running.back()) <= EffectivePriority(by)) return false;
+  Preempt(*running.back(), plan);
+  return true;
+}
+
+// False if the sequence itself had to give way, or is alone and still has no room.
+bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan) {
+  while (!memory_.Reserve(sequence.spec.id, tokens)) {
+    const Ranked running = Running();
+    if (running.size() == 1) {
+      plan.oversized.push_back(sequence.spec.id);
+      return false;
+    }
+    Preempt(*running.back(), plan);
+    if (running.back() == &sequence) return false;
+  }
+  return true;
+}
+
+void Scheduler::Preempt(Sequence& sequence, StepPlan& plan) {
+  const SequenceId id = sequence.spec.id;
+  memory_.Release(id);
+  Transition(sequence, SequenceEvent::kPreempt);
+  sequence.computed = 0;
+  sequence.preempted_step = step_;
+  ++preemptions_;
+  plan.preempted.push_back(id);
+  const auto planned = std::find_if(plan.work.begin(), plan.work.end(), [&](const Work& work) { return work.id == id; });
+  if (planned == plan.work.end()) return;
+  --plan.shape.decode_sequences;  // prompts are planned best first, so work that is taken back is a decode
+  plan.work.erase(planned);
+}
+
+}  // namespace inferd::scheduler

@@ -1,0 +1,111 @@
+// Decides what each step of the engine computes. A pure state machine: no threads, no clock of its own, no kernels.
+//
+//   scheduler.Add({.id = 1, .tokens = 115, .arrival = now});
+//   StepPlan plan = scheduler.Plan(now);
+//   ... run plan.work, sample ...
+//   scheduler.Computed(plan.work);
+//   scheduler.Append(1);            // a token was sampled: one more to compute;  or scheduler.Finish(1)
+//
+// Each step takes every decoding sequence and at most `prefill_tokens` of prompt work. Half of that work goes to the
+// prompts with the least left, for an early first token, and half to the prompts in turns, so that none starves; a
+// better priority goes before both, and waiting makes a priority better. Beside running streams the prompt work is
+// bounded further, so that a step takes at most about twice as long as without it. Where the cache has no room for a
+// running sequence, the youngest of the lowest priority gives way: it loses its pages and computes its tokens again
+// later. A waiting sequence takes the place of a running one only where its priority is better.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "config/base/clock.h"
+#include "engine/scheduler/admission.h"
+#include "engine/scheduler/kv_memory.h"
+#include "engine/scheduler/rates.h"
+#include "engine/scheduler/sequence.h"
+
+namespace inferd::scheduler {
+
+struct SchedulerOptions {
+  int64_t max_sequences = 32;   // running at once
+  int64_t prefill_tokens = 256;  // of one step
+  int64_t max_result_rows = 40;  // of one step; those over max_sequences are for sequences that want all rows
+  double ageing_seconds = 10;   // of waiting make a priority one class better
+};
+
+// Tokens first .. first + count - 1 of a sequence are to be computed.
+struct Work {
+  SequenceId id;
+  int64_t first, count;
+  bool completes;  // the last known token is among them: its logits give the next one
+};
+
+struct StepPlan {
+  std::vector<Work> work;
+  std::vector<SequenceId> preempted;  // lost their pages, will be admitted again
+  std::vector<SequenceId> expired;    // past their deadline, cancelled
+  std::vector<SequenceId> oversized;  // alone in the cache and yet without room, cancelled
+  StepShape shape;
+};
+
+class Scheduler {
+ public:
+  // `memory` must outlive the scheduler.
+  Scheduler(const SchedulerOptions& options, KvMemory& memory) : options_(options), memory_(memory) {}
+
+  void Add(const SequenceSpec& spec);
+  // Ends a sequence in any state and gives its pages back; unknown ids are ignored (it may have ended just before).
+  void Cancel(SequenceId id);
+
+  StepPlan Plan(MonotonicTime now);
+  // The work was computed.
+  void Computed(std::span<const Work> work);
+  // A completed sequence has got one more token.
+  void Append(SequenceId id);
+  // A completed sequence has ended.
+  void Finish(SequenceId id);
+
+  bool idle() const { return sequences_.empty(); }
+  const Sequence* Find(SequenceId id) const;
+  // Of all that are there; waiting_requests counts sequences (a request's choices wait as one in the engine).
+  Load load() const;
+  uint64_t preemptions() const { return preemptions_; }
+  uint64_t steps() const { return step_; }
+  Rates& rates() { return rates_; }
+  const Rates& rates() const { return rates_; }
+
+ private:
+  using Ranked = std::vector<Sequence*>;
+
+  // Sequences that are waiting, or running, best first: effective priority, then arrival.
+  Ranked Waiting();
+  Ranked Running();
+  int EffectivePriority(const Sequence& sequence) const;
+  bool RanksBefore(const Sequence& a, const Sequence& b) const;
+
+  void Expire(StepPlan& plan);
+  void PlanDecodes(StepPlan& plan);
+  void AdmitWaiting(StepPlan& plan);
+  void PlanPrefills(StepPlan& plan);
+  bool WaitsForLeader(const Sequence& sequence) const;
+  bool Admit(Sequence& sequence, int64_t running);
+  bool Displace(const Sequence& by, StepPlan& plan);
+  bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
+  int64_t PrefillBudget(int64_t prompts, const StepPlan& plan) const;
+  int64_t PromisedBlocks() const;
+  void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);
+  void Preempt(Sequence& sequence, StepPlan& plan);
+  void Transition(Sequence& sequence, SequenceEvent event);
+  void Remove(Sequence& sequence, SequenceEvent event);
+
+  SchedulerOptions options_;
+  KvMemory& memory_;
+  std::map<SequenceId, Sequence> sequences_;  // waiting and running ones
+  Rates rates_;
+  MonotonicTime now_;
+  uint64_t step_ = 0;
+  uint64_t preemptions_ = 0;
+};
+
+}  // namespace inferd::scheduler

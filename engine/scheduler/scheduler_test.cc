@@ -1,0 +1,198 @@
+#include "engine/scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/scheduler/fake_kv_memory.h"
+
+namespace inferd::scheduler {
+namespace {
+
+using std::chrono::seconds;
+
+class SchedulerTest : public testing::Test {
+ protected:
+  void Create(int64_t blocks, const SchedulerOptions& options = {}) {
+    memory_ = std::make_unique<FakeKvMemory>(blocks);
+    scheduler_ = std::make_unique<Scheduler>(options, *memory_);
+  }
+  void Add(SequenceId id, int64_t tokens, Priority priority = Priority::kNormal) {
+    scheduler_->Add({.id = id, .tokens = tokens, .priority = priority, .arrival = clock_.Now()});
+  }
+  // Plans and computes a step in which every completed sequence gets a token; returns tokens computed by sequence.
+  std::map<SequenceId, int64_t> Step() {
+    plan_ = scheduler_->Plan(clock_.Now());
+    scheduler_->Computed(plan_.work);
+    std::map<SequenceId, int64_t> counts;
+    for (const Work& work : plan_.work) {
+      counts[work.id] = work.count;
+      if (work.completes) scheduler_->Append(work.id);
+    }
+    return counts;
+  }
+  SequenceState State(SequenceId id) { return scheduler_->Find(id)->state; }
+
+  using Counts = std::map<SequenceId, int64_t>;
+  FakeClock clock_;
+  std::unique_ptr<FakeKvMemory> memory_;
+  std::unique_ptr<Scheduler> scheduler_;
+  StepPlan plan_;
+};
+
+TEST_F(SchedulerTest, APromptIsComputedInChunksAndThenDecodes) {
+  Create(100);
+  Add(1, 300);
+  EXPECT_EQ(Step(), (Counts{{1, 256}}));
+  EXPECT_EQ(State(1), SequenceState::kPrefill);
+  EXPECT_EQ(Step(), (Counts{{1, 44}}));
+  EXPECT_EQ(State(1), SequenceState::kDecode);
+  EXPECT_EQ(Step(), (Counts{{1, 1}}));
+  EXPECT_EQ(scheduler_->Find(1)->computed, 301);
+  scheduler_->Finish(1);
+  EXPECT_TRUE(scheduler_->idle());
+  EXPECT_EQ(memory_->used(), 0);
+}
+
+TEST_F(SchedulerTest, EveryStepTakesAllDecodesBesideALongPrompt) {
+  Create(1000);
+  for (SequenceId id = 1; id <= 8; ++id) Add(id, 10);
+  Step();
+  Add(9, 4000);
+  for (int i = 0; i < 10; ++i) {
+    const Counts counts = Step();
+    for (SequenceId id = 1; id <= 8; ++id) ASSERT_EQ(counts.at(id), 1);
+    ASSERT_EQ(counts.at(9), 256);
+  }
+}
+
+TEST_F(SchedulerTest, PromptWorkBesideStreamsTakesAsLongAsTheStreams) {
+  Create(1000);
+  for (SequenceId id = 1; id <= 8; ++id) Add(id, 10);
+  Step();
+  scheduler_->rates().StepDone({.decode_sequences = 8}, 0.04);
+  scheduler_->rates().StepDone({.prefill_tokens = 100}, 0.1);
+  Add(9, 4000);
+  EXPECT_EQ(Step().at(9), 40);
+}
+
+TEST_F(SchedulerTest, ACachedPrefixIsNotComputedAgain) {
+  Create(100);
+  memory_->cached[1] = 128;
+  Add(1, 200);
+  EXPECT_EQ(Step(), (Counts{{1, 72}}));
+  EXPECT_EQ(scheduler_->Find(1)->cached, 128);
+}
+
+TEST_F(SchedulerTest, UnderPressureTheYoungestOfTheLowestPriorityGivesWay) {
+  Create(4, {.max_sequences = 8});
+  Add(1, 63, Priority::kLow);
+  Add(2, 63, Priority::kNormal);
+  Step();
+  clock_.Advance(std::chrono::milliseconds(1));
+  Add(3, 63, Priority::kLow);  // would leave the others no room to grow
+  Step();
+  EXPECT_EQ(State(3), SequenceState::kWaiting);
+  for (int i = 0; i < 66; ++i) Step();  // both grow past 128 tokens: 6 blocks for a pool of 4
+  EXPECT_EQ(State(2), SequenceState::kDecode);
+  EXPECT_EQ(State(1), SequenceState::kPreempted);
+  EXPECT_EQ(scheduler_->preemptions(), 1u);
+  scheduler_->Finish(2);
+  Step();
+  EXPECT_EQ(State(1), SequenceState::kDecode) << "the older goes first";
+  EXPECT_EQ(State(3), SequenceState::kWaiting);
+}
+
+TEST_F(SchedulerTest, APreemptedSequenceComputesAllItsTokensAgain) {
+  Create(4);
+  Add(1, 64);
+  Step();
+  clock_.Advance(std::chrono::milliseconds(1));
+  Add(2, 30);
+  for (int i = 0; i < 70; ++i) Step();
+  ASSERT_EQ(State(2), SequenceState::kPreempted);
+  const int64_t known = scheduler_->Find(2)->tokens;
+  scheduler_->Finish(1);
+  EXPECT_EQ(Step(), (Counts{{2, known}}));
+}
+
+TEST_F(SchedulerTest, ABetterPriorityTakesThePlaceOfARunningOne) {
+  Create(100, {.max_sequences = 1});
+  Add(1, 10, Priority::kLow);
+  Step();
+  Add(2, 10, Priority::kNormal);
+  EXPECT_EQ(Step(), (Counts{{2, 10}}));
+  EXPECT_EQ(plan_.preempted, (std::vector<SequenceId>{1}));
+  Add(3, 10, Priority::kNormal);
+  EXPECT_EQ(Step(), (Counts{{2, 1}})) << "an equal priority does not";
+}
+
+TEST_F(SchedulerTest, WaitingMakesAPriorityBetter) {
+  Create(100, {.max_sequences = 1, .ageing_seconds = 10});
+  Add(1, 10, Priority::kBatch);
+  clock_.Advance(seconds(31));
+  Add(2, 10, Priority::kHigh);
+  EXPECT_EQ(Step(), (Counts{{1, 10}}));
+}
+
+TEST_F(SchedulerTest, ADeadlineEndsASequenceInAnyState) {
+  Create(100, {.max_sequences = 1});
+  scheduler_->Add({.id = 1, .tokens = 5, .arrival = clock_.Now(), .deadline = clock_.Now() + seconds(1)});
+  scheduler_->Add({.id = 2, .tokens = 5, .arrival = clock_.Now(), .deadline = clock_.Now() + seconds(1)});
+  Step();
+  clock_.Advance(seconds(1));
+  Step();
+  EXPECT_EQ(plan_.expired, (std::vector<SequenceId>{1, 2}));
+  EXPECT_TRUE(plan_.work.empty());
+  EXPECT_EQ(memory_->used(), 0);
+}
+
+TEST_F(SchedulerTest, CancellingFreesThePagesAtOnce) {
+  Create(100);
+  Add(1, 600);
+  Step();
+  EXPECT_GT(memory_->used(), 0);
+  scheduler_->Cancel(1);
+  EXPECT_EQ(memory_->used(), 0);
+  scheduler_->Cancel(1);
+  EXPECT_TRUE(Step().empty());
+}
+
+TEST_F(SchedulerTest, ASharedPrefixIsWaitedForWhileItsLeaderComputesIt) {
+  Create(100, {.prefill_tokens = 128});
+  Add(1, 500);
+  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
+  EXPECT_EQ(Step(), (Counts{{1, 128}}));
+  EXPECT_EQ(Step(), (Counts{{1, 128}}));
+  memory_->cached[2] = 256;
+  EXPECT_EQ(Step().at(2), 44);
+}
+
+TEST_F(SchedulerTest, ALostLeaderIsNotWaitedFor) {
+  Create(100);
+  Add(1, 500);
+  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
+  scheduler_->Cancel(1);
+  EXPECT_EQ(Step(), (Counts{{2, 256}}));
+}
+
+TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
+  Create(2);
+  Add(1, 1000);
+  Step();
+  EXPECT_EQ(plan_.oversized, (std::vector<SequenceId>{1}));
+  EXPECT_TRUE(scheduler_->idle());
+  EXPECT_EQ(memory_->used(), 0);
+}
+
+TEST_F(SchedulerTest, PromptsThatWantAllRowsShareTheRowsThatAreSpare) {
+  Create(100, {.max_sequences = 4, .max_result_rows = 20});
+  scheduler_->Add({.id = 1, .tokens = 100, .arrival = clock_.Now(), .all_rows = true});
+  scheduler_->Add({.id = 2, .tokens = 100, .arrival = clock_.Now(), .all_rows = true});
+  int64_t rows = 0;
+  for (const auto& [id, count] : Step()) rows += count;
+  EXPECT_EQ(rows, 16);
+}
+
+}  // namespace
+}  // namespace inferd::scheduler

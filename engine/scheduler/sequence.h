@@ -1,0 +1,49 @@
+// What the scheduler knows of one sequence: counts of tokens and times, never the tokens.
+//
+//   SequenceSpec spec{.id = 1, .tokens = 115, .priority = Priority::kNormal, .arrival = clock.Now()};
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "config/base/clock.h"
+#include "engine/scheduler/sequence_state.h"
+
+namespace inferd::scheduler {
+
+using SequenceId = uint64_t;
+
+enum class Priority : uint8_t { kHigh, kNormal, kLow, kBatch };
+
+// Another sequence whose first `tokens` are the same: it is cheaper to wait until they are in the prefix cache.
+struct SharedPrefix {
+  SequenceId leader;
+  int64_t tokens;
+};
+
+struct SequenceSpec {
+  SequenceId id = 0;
+  int64_t tokens = 0;  // known so far: the prompt, and what a resumed request had generated; >= 1
+  Priority priority = Priority::kNormal;
+  MonotonicTime arrival;
+  std::optional<MonotonicTime> deadline;
+  std::optional<SharedPrefix> shared_prefix;
+  bool all_rows = false;  // results of every token are wanted: no prefix reuse, and rows are bounded
+};
+
+struct Sequence {
+  SequenceSpec spec;
+  SequenceState state = SequenceState::kWaiting;
+  int64_t tokens = 0;    // known: prompt and generated
+  int64_t computed = 0;  // of these, in the KV cache
+  int64_t cached = 0;    // of these, found in the prefix cache at the first admission
+  uint64_t last_served_step = 0;
+  uint64_t preempted_step = 0;
+  std::optional<MonotonicTime> admitted;  // for the first time
+
+  int64_t pending() const { return tokens - computed; }
+  bool running() const { return state == SequenceState::kPrefill || state == SequenceState::kDecode; }
+  bool waiting() const { return state == SequenceState::kWaiting || state == SequenceState::kPreempted; }
+};
+
+}  // namespace inferd::scheduler
