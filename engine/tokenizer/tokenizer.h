@@ -15,10 +15,9 @@
 
 #include "absl/status/statusor.h"
 #include "engine/gguf/gguf_file.h"
+#include "engine/tokenizer/token_kind.h"
 
 namespace inferd::tokenizer {
-
-enum class TokenKind : uint8_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 struct EncodeOptions {
   bool add_special = false;    // BOS and EOS as the file's add_bos / add_eos say
@@ -33,7 +32,9 @@ struct Segment {
 
 class Tokenizer {
  public:
-  // INVALID_ARGUMENT for a vocabulary that is not sound, UNIMPLEMENTED for a model or pre-tokenizer that is unknown.
+  // Keeps views into the file, which must outlive the tokenizer.
+  // INVALID_ARGUMENT for a vocabulary that is not sound, UNIMPLEMENTED for a model or pre-tokenizer that is unknown; both
+  // name the key.
   static absl::StatusOr<std::unique_ptr<Tokenizer>> Create(const gguf::GgufFile& file);
 
   virtual ~Tokenizer() = default;

@@ -1,0 +1,47 @@
+// The merges of a byte-pair vocabulary: which two tokens join, to which third, and in which order.
+//
+//   ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create({"h e", "he l"}, vocabulary));
+//   Join join = merges.Find(h, e);   // {rank 0, id of "he"}
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/status/statusor.h"
+#include "engine/tokenizer/pair_merger.h"
+#include "engine/tokenizer/vocabulary.h"
+
+namespace inferd::tokenizer {
+
+class MergeTable {
+ public:
+  // Each merge is "LEFT RIGHT"; its index is its rank; of equal ones the first counts.
+  // INVALID_ARGUMENT if left, right or both together are no token.
+  static absl::StatusOr<MergeTable> Create(std::span<const std::string_view> merges, const Vocabulary& vocabulary);
+
+  Join Find(int32_t left, int32_t right) const { return slots_[Locate(KeyOf(left, right))].join; }
+
+ private:
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+  struct Slot {
+    uint64_t key = kEmpty;
+    Join join;
+  };
+
+  static uint64_t KeyOf(int32_t left, int32_t right) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  }
+  size_t Locate(uint64_t key) const {
+    const size_t mask = slots_.size() - 1;
+    size_t at = absl::HashOf(key) & mask;
+    while (slots_[at].key != key && slots_[at].key != kEmpty) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most three quarters full
+};
+
+}  // namespace inferd::tokenizer

@@ -1,0 +1,40 @@
+// What turns a run of plain text into tokens: one implementation for each value of tokenizer.ggml.model.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<SubwordModel> model, CreateBytePairModel(data, vocabulary));
+//   RETURN_IF_ERROR(model->Encode("Hello", ids));
+//
+// Special tokens are none of its business: it sees the text between them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/tokenizer/vocabulary.h"
+
+namespace inferd::tokenizer {
+
+class SubwordModel {
+ public:
+  virtual ~SubwordModel() = default;
+
+  // Appends the tokens of `text`. RESOURCE_EXHAUSTED for a text that is too long. Any thread, any number at once.
+  virtual absl::Status Encode(std::string_view text, std::vector<int32_t>& ids) const = 0;
+
+  // The bytes of a normal, unused or byte token within a text.
+  virtual std::string TokenBytes(int32_t id) const = 0;
+
+  // Whether the family writes a space before a text that the text does not have.
+  virtual bool adds_leading_space() const { return false; }
+  virtual bool default_add_bos() const { return false; }
+  virtual bool default_add_eos() const { return false; }
+};
+
+// The vocabulary must outlive the model. INVALID_ARGUMENT and UNIMPLEMENTED name the key at fault.
+absl::StatusOr<std::unique_ptr<SubwordModel>> CreateBytePairModel(const VocabularyData& data,
+                                                                  const Vocabulary& vocabulary);
+
+}  // namespace inferd::tokenizer
