@@ -24,12 +24,12 @@ namespace {
 class HeadPage {
  public:
   HeadPage(const AttentionArguments& a, const void* page) : type_(a.shape.type), v_dim_(a.shape.v_dim) {
-    const PageLayout layout(a.shape);
+    const PageOffsets offsets = OffsetsOf(a.shape, a.kv_head);
     const std::byte* base = static_cast<const std::byte*>(page);
-    k_ = base + layout.KOffset(a.kv_head);
-    v_ = base + layout.VOffset(a.kv_head);
-    k_scales_ = base + layout.KScaleOffset(a.kv_head);
-    v_scales_ = base + layout.VScaleOffset(a.kv_head);
+    k_ = base + offsets.k;
+    v_ = base + offsets.v;
+    k_scales_ = base + offsets.k_scales;
+    v_scales_ = base + offsets.v_scales;
   }
 
   float K(int64_t d, int64_t t) const { return Value(k_, k_scales_, d * kPageTokens + t, d, t); }

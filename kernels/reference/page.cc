@@ -23,6 +23,21 @@ size_t ElementBytes(CacheType type) {
   return 4;
 }
 
+// Bytes of one head's parts.
+struct PageParts {
+  size_t heads, k_head, v_head, k_scales_head, v_scales_head;
+};
+PageParts PartsOf(const PageShape& shape) {
+  const bool scaled = shape.type == CacheType::kQ8_0;
+  PageParts parts;
+  parts.heads = static_cast<size_t>(shape.kv_heads);
+  parts.k_head = ElementBytes(shape.type) * static_cast<size_t>(shape.k_dim) * kPageTokens;
+  parts.v_head = ElementBytes(shape.type) * static_cast<size_t>(shape.v_dim) * kPageTokens;
+  parts.k_scales_head = scaled ? sizeof(uint16_t) * kPageTokens * static_cast<size_t>(shape.k_dim / kScaleDims) : 0;
+  parts.v_scales_head = scaled ? sizeof(uint16_t) * kPageTokens * static_cast<size_t>(shape.v_dim / kScaleDims) : 0;
+  return parts;
+}
+
 // Element i of a head's row lies at data[i * step]; the scale of elements 32b..32b+31 at scales[b * 64].
 struct Row {
   std::byte* data;
@@ -60,33 +75,34 @@ void WriteRow(CacheType type, const float* x, int32_t dims, const Row& row) {
 
 }  // namespace
 
-PageLayout::PageLayout(const PageShape& shape) {
-  const bool scaled = shape.type == CacheType::kQ8_0;
-  const size_t heads = static_cast<size_t>(shape.kv_heads);
-  k_head_bytes_ = ElementBytes(shape.type) * static_cast<size_t>(shape.k_dim) * kPageTokens;
-  v_head_bytes_ = ElementBytes(shape.type) * static_cast<size_t>(shape.v_dim) * kPageTokens;
-  k_scale_head_bytes_ = scaled ? 2u * kPageTokens * (shape.k_dim / kScaleDims) : 0;
-  v_scale_head_bytes_ = scaled ? 2u * kPageTokens * (shape.v_dim / kScaleDims) : 0;
-  v_begin_ = RoundUp64(heads * k_head_bytes_);
-  k_scale_begin_ = v_begin_ + RoundUp64(heads * v_head_bytes_);
-  v_scale_begin_ = k_scale_begin_ + RoundUp64(heads * k_scale_head_bytes_);
-  bytes_ = v_scale_begin_ + RoundUp64(heads * v_scale_head_bytes_);
+PageOffsets OffsetsOf(const PageShape& shape, int32_t kv_head) {
+  const PageParts parts = PartsOf(shape);
+  const size_t head = static_cast<size_t>(kv_head);
+  PageOffsets offsets;
+  offsets.k = head * parts.k_head;
+  offsets.v = RoundUp64(parts.heads * parts.k_head) + head * parts.v_head;
+  const size_t scales = RoundUp64(parts.heads * parts.k_head) + RoundUp64(parts.heads * parts.v_head);
+  offsets.k_scales = scales + head * parts.k_scales_head;
+  offsets.v_scales = scales + RoundUp64(parts.heads * parts.k_scales_head) + head * parts.v_scales_head;
+  return offsets;
 }
 
-size_t PageBytes(const PageShape& shape) { return PageLayout(shape).Bytes(); }
+size_t PageBytes(const PageShape& shape) {
+  return RoundUp64(OffsetsOf(shape, shape.kv_heads - 1).v_scales + PartsOf(shape).v_scales_head);
+}
 
 void WriteKv(const PageShape& shape, void* page, int32_t slot, int32_t tokens, const float* k, int64_t k_stride,
              const float* v, int64_t v_stride) {
-  const PageLayout layout(shape);
   const int64_t element = static_cast<int64_t>(ElementBytes(shape.type));
-  std::byte* base = static_cast<std::byte*>(page);
-  for (int32_t t = 0; t < tokens; ++t) {
-    const int64_t at = slot + t;
-    for (int32_t h = 0; h < shape.kv_heads; ++h) {
+  for (int32_t h = 0; h < shape.kv_heads; ++h) {
+    const PageOffsets offsets = OffsetsOf(shape, h);
+    std::byte* base = static_cast<std::byte*>(page);
+    for (int32_t t = 0; t < tokens; ++t) {
+      const int64_t at = slot + t;
       WriteRow(shape.type, k + t * k_stride + h * shape.k_dim, shape.k_dim,
-               {base + layout.KOffset(h) + at * element, base + layout.KScaleOffset(h) + 2 * at, kPageTokens});
+               {base + offsets.k + at * element, base + offsets.k_scales + 2 * at, kPageTokens});
       WriteRow(shape.type, v + t * v_stride + h * shape.v_dim, shape.v_dim,
-               {base + layout.VOffset(h) + at * shape.v_dim * element, base + layout.VScaleOffset(h) + 2 * at, 1});
+               {base + offsets.v + at * shape.v_dim * element, base + offsets.v_scales + 2 * at, 1});
     }
   }
 }

@@ -4,37 +4,12 @@
 #include <limits>
 
 #include "kernels/lanes/elementary.h"
+#include "kernels/lanes/top_heap.h"
 #include "kernels/reference/lane_sum.h"
 #include "kernels/reference/reference.h"
 #include "kernels/reference/scalar.h"
 
 namespace inferd::kernels::reference {
-namespace {
-
-// Whether a stands before b in the order of top_k: larger logit, then smaller id; NaN behind all numbers.
-bool Before(const TopEntry& a, const TopEntry& b) {
-  const bool a_nan = std::isnan(a.logit);
-  const bool b_nan = std::isnan(b.logit);
-  if (a_nan != b_nan) return b_nan;
-  if (!a_nan && a.logit != b.logit) return a.logit > b.logit;
-  return a.id < b.id;
-}
-
-// Restores a heap whose root, the last in order of its entries, was replaced.
-void SiftDown(TopEntry* heap, int32_t count, int32_t root) {
-  const TopEntry moving = heap[root];
-  for (;;) {
-    int32_t child = 2 * root + 1;
-    if (child >= count) break;
-    if (child + 1 < count && Before(heap[child], heap[child + 1])) ++child;
-    if (!Before(moving, heap[child])) break;
-    heap[root] = heap[child];
-    root = child;
-  }
-  heap[root] = moving;
-}
-
-}  // namespace
 
 int32_t ArgMax(const float* x, int64_t n) {
   int32_t best = -1;
@@ -46,23 +21,10 @@ int32_t ArgMax(const float* x, int64_t n) {
 }
 
 int32_t TopK(const float* x, int64_t n, int32_t k, TopEntry* top) {
-  const int32_t count = static_cast<int32_t>(k < n ? k : n);
-  if (count <= 0) return 0;
-  for (int32_t i = 0; i < count; ++i) top[i] = {x[i], i};
-  for (int32_t i = count / 2 - 1; i >= 0; --i) SiftDown(top, count, i);
-  for (int64_t i = count; i < n; ++i) {
-    const TopEntry entry = {x[i], static_cast<int32_t>(i)};
-    if (!Before(entry, top[0])) continue;
-    top[0] = entry;
-    SiftDown(top, count, 0);
-  }
-  for (int32_t last = count - 1; last > 0; --last) {  // the root is the last in order of those that remain
-    const TopEntry entry = top[0];
-    top[0] = top[last];
-    top[last] = entry;
-    SiftDown(top, last, 0);
-  }
-  return count;
+  if (k <= 0 || n <= 0) return 0;
+  TopHeap<Scalar> heap(static_cast<int32_t>(k < n ? k : n), top);
+  for (int64_t i = heap.Start(x); i < n; ++i) heap.Offer(x[i], static_cast<int32_t>(i));
+  return heap.Finish();
 }
 
 float LogSumExp(const float* x, int64_t n) {
