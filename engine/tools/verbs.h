@@ -20,6 +20,7 @@ using Action = std::function<absl::Status()>;
 void AddBench(CLI::App& program, Action& action);
 void AddInspect(CLI::App& program, Action& action);
 void AddMerge(CLI::App& program, Action& action);
+void AddPull(CLI::App& program, Action& action);
 void AddSplit(CLI::App& program, Action& action);
 void AddVerify(CLI::App& program, Action& action);
 
