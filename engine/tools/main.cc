@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer("Each verb has its own --help. Exit codes: 0 done, 1 failed, 2 usage.");
   tools::Action action;
-  for (const auto add_verb : {tools::AddInspect, tools::AddVerify, tools::AddSplit, tools::AddMerge, tools::AddBench,
+  for (const auto add_verb : {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddSplit, tools::AddMerge, tools::AddBench,
                               tools::AddPull}) {
     add_verb(program, action);
   }

@@ -22,6 +22,7 @@ void AddInspect(CLI::App& program, Action& action);
 void AddMerge(CLI::App& program, Action& action);
 void AddPull(CLI::App& program, Action& action);
 void AddSplit(CLI::App& program, Action& action);
+void AddTokenize(CLI::App& program, Action& action);
 void AddVerify(CLI::App& program, Action& action);
 
 }  // namespace inferd::tools
