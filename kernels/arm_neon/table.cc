@@ -1,4 +1,5 @@
 // The table of the neon variant: its own functions, and the reference's where it has none.
+#include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
 
@@ -6,6 +7,12 @@ namespace inferd::kernels::neon {
 
 const Kernels kTable = {
     .name = "neon",
+    .activation_row_bytes = reference::ActivationRowBytes,
+    .quantize_rows = reference::QuantizeRows,
+    .matmul_scratch_bytes = reference::MatmulScratchBytes,
+    .matmul = reference::Matmul,
+    .dequantize_row = reference::DequantizeRow,
+
     .rms_norm = reference::RmsNorm,
     .layer_norm = reference::LayerNorm,
     .l2_norm = reference::L2Norm,

@@ -1,4 +1,5 @@
 // The table of the reference variant, which defines each result.
+#include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
 
@@ -6,6 +7,12 @@ namespace inferd::kernels::reference {
 
 const Kernels kTable = {
     .name = "reference",
+    .activation_row_bytes = ActivationRowBytes,
+    .quantize_rows = QuantizeRows,
+    .matmul_scratch_bytes = MatmulScratchBytes,
+    .matmul = Matmul,
+    .dequantize_row = DequantizeRow,
+
     .rms_norm = RmsNorm,
     .layer_norm = LayerNorm,
     .l2_norm = L2Norm,

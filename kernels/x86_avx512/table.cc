@@ -1,4 +1,5 @@
 // The table of the avx512 variant: its own functions, and the reference's where it has none.
+#include "kernels/reference/products.h"
 #include "kernels/lanes/attention.h"
 #include "kernels/lanes/recurrent.h"
 #include "kernels/lanes/rows.h"
@@ -11,6 +12,12 @@ namespace inferd::kernels::avx512 {
 
 const Kernels kTable = {
     .name = "avx512",
+    .activation_row_bytes = reference::ActivationRowBytes,
+    .quantize_rows = reference::QuantizeRows,
+    .matmul_scratch_bytes = reference::MatmulScratchBytes,
+    .matmul = reference::Matmul,
+    .dequantize_row = reference::DequantizeRow,
+
     .rms_norm = lanes::RmsNorm<Lanes>,
     .layer_norm = lanes::LayerNorm<Lanes>,
     .l2_norm = lanes::L2Norm<Lanes>,

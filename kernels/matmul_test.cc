@@ -1,0 +1,218 @@
+// Products: the reference against double precision, every variant against the reference bit by bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/activations.h"
+#include "kernels/kernels.h"
+#include "kernels/testing/weights.h"
+
+namespace inferd::kernels {
+namespace {
+
+using testing::AlignedBytes;
+using testing::Weights;
+
+std::vector<const Kernels*> VariantsHere() {
+  std::vector<const Kernels*> variants;
+  for (const char* const* name = KernelVariants(); *name != nullptr; ++name) {
+    if (const Kernels* kernels = SelectKernels(*name)) variants.push_back(kernels);
+  }
+  return variants;
+}
+
+struct Shape {
+  int64_t rows, k, tokens;
+};
+
+// [tokens][rows]; rows outside begin..end keep the value 77.
+std::vector<float> Multiply(const Kernels& kernels, const Weights& weights, const AlignedBytes& activations,
+                            int64_t tokens, const int32_t* activation_rows = nullptr, int64_t begin = 0,
+                            int64_t end = -1) {
+  std::vector<float> out(static_cast<size_t>(weights.rows * tokens), 77.0f);
+  AlignedBytes scratch(kernels.matmul_scratch_bytes(weights.type, weights.k));
+  kernels.matmul({.weights = weights.Matrix(),
+                  .row_begin = begin,
+                  .row_end = end < 0 ? weights.rows : end,
+                  .activations = activations.data(),
+                  .activation_rows = activation_rows,
+                  .tokens = tokens,
+                  .out = out.data(),
+                  .out_stride = weights.rows,
+                  .scratch = scratch.data()});
+  return out;
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// The activations as the product sees them.
+std::vector<double> Rounded(ActivationFormat format, const uint8_t* row, int64_t k) {
+  std::vector<double> x(static_cast<size_t>(k));
+  for (int64_t i = 0; i < k; ++i) {
+    const auto& block32 = reinterpret_cast<const ActivationBlock32*>(row)[i / 32];
+    const auto& block256 = reinterpret_cast<const ActivationBlock256*>(row)[i / 256];
+    switch (format) {
+      case ActivationFormat::kFloat:
+        x[i] = reinterpret_cast<const float*>(row)[i];
+        break;
+      case ActivationFormat::kBlock32:
+        x[i] = static_cast<double>(block32.scale) * block32.quants[i % 32];
+        break;
+      case ActivationFormat::kBlock256:
+        x[i] = static_cast<double>(block256.scale) * block256.quants[i % 256];
+        break;
+    }
+  }
+  return x;
+}
+
+TEST(Matmul, ReferenceIsTheSumOfProductsUpToRounding) {
+  std::mt19937_64 random(1);
+  const Kernels& reference = *SelectKernels("reference");
+  constexpr int64_t kRows = 5, kK = 768, kTokens = 7;
+  for (TensorType type : testing::AllTypes()) {
+    const ActivationFormat format = TraitsOf(type).activation;
+    const Weights weights = testing::RandomWeights(type, kRows, kK, random);
+    const AlignedBytes y =
+        testing::Quantized(reference, format, testing::RandomActivations(kTokens, kK, random), kTokens, kK);
+    const std::vector<float> out = Multiply(reference, weights, y, kTokens);
+    std::vector<float> w(kK);
+    for (int64_t r = 0; r < kRows; ++r) {
+      reference.dequantize_row(type, weights.bytes.data() + static_cast<size_t>(r) * weights.row_bytes, kK, w.data());
+      for (int64_t t = 0; t < kTokens; ++t) {
+        const std::vector<double> x =
+            Rounded(format, y.data() + static_cast<size_t>(t) * reference.activation_row_bytes(format, kK), kK);
+        double sum = 0, largest = 0;
+        for (int64_t i = 0; i < kK; ++i) {
+          sum += w[i] * x[i];
+          largest += std::fabs(w[i] * x[i]);
+        }
+        // At most k roundings of f32, each relative to a partial sum; minimums may cancel values, hence the factor.
+        const double bound = largest * kK * 4 * 0x1p-24 + 1e-36;
+        EXPECT_NEAR(out[static_cast<size_t>(t * kRows + r)], sum, bound) << TraitsOf(type).name << " " << r << " " << t;
+      }
+    }
+  }
+}
+
+TEST(QuantizeRows, RoundsToTheNearestOf127Steps) {
+  std::mt19937_64 random(2);
+  constexpr int64_t kK = 512, kRows = 7;
+  const std::vector<float> x = testing::RandomActivations(kRows, kK, random);
+  for (const Kernels* kernels : VariantsHere()) {
+    for (ActivationFormat format : {ActivationFormat::kBlock32, ActivationFormat::kBlock256}) {
+      const AlignedBytes y = testing::Quantized(*kernels, format, x, kRows, kK);
+      const int64_t block = format == ActivationFormat::kBlock32 ? 32 : 256;
+      for (int64_t r = 0; r < kRows; ++r) {
+        const std::vector<double> rounded =
+            Rounded(format, y.data() + static_cast<size_t>(r) * kernels->activation_row_bytes(format, kK), kK);
+        for (int64_t i = 0; i < kK; ++i) {
+          const auto first = x.begin() + r * kK + i / block * block;
+          double largest = 0;
+          for (int64_t j = 0; j < block; ++j) largest = std::max(largest, std::fabs(double{first[j]}));
+          EXPECT_NEAR(rounded[i], x[static_cast<size_t>(r * kK + i)], largest / 127 * 0.50001 + kSmallestMagnitude);
+        }
+      }
+    }
+  }
+}
+
+TEST(QuantizeRows, EveryVariantMakesTheSameBytes) {
+  std::mt19937_64 random(3);
+  const Kernels& reference = *SelectKernels("reference");
+  for (int64_t k : {256, 512, 2304}) {
+    const std::vector<float> x = testing::RandomActivations(14, k, random);
+    for (ActivationFormat format :
+         {ActivationFormat::kFloat, ActivationFormat::kBlock32, ActivationFormat::kBlock256}) {
+      const AlignedBytes expected = testing::Quantized(reference, format, x, 14, k);
+      for (const Kernels* kernels : VariantsHere()) {
+        const size_t row_bytes = kernels->activation_row_bytes(format, k);
+        ASSERT_EQ(row_bytes, reference.activation_row_bytes(format, k));
+        const AlignedBytes y = testing::Quantized(*kernels, format, x, 14, k);
+        const size_t used = format == ActivationFormat::kBlock32    ? k / 32 * sizeof(ActivationBlock32)
+                            : format == ActivationFormat::kBlock256 ? k / 256 * sizeof(ActivationBlock256)
+                                                                    : row_bytes;
+        for (size_t r = 0; r < 14; ++r) {
+          EXPECT_EQ(std::memcmp(y.data() + r * row_bytes, expected.data() + r * row_bytes, used), 0) << kernels->name;
+        }
+      }
+    }
+  }
+}
+
+class MatmulOfType : public ::testing::TestWithParam<TensorType> {
+ protected:
+  void CompareVariants(const Shape& shape, std::mt19937_64& random) {
+    const Kernels& reference = *SelectKernels("reference");
+    const ActivationFormat format = TraitsOf(GetParam()).activation;
+    const Weights weights = testing::RandomWeights(GetParam(), shape.rows, shape.k, random);
+    const AlignedBytes y = testing::Quantized(
+        reference, format, testing::RandomActivations(shape.tokens, shape.k, random), shape.tokens, shape.k);
+    const std::vector<float> expected = Multiply(reference, weights, y, shape.tokens);
+    for (const Kernels* kernels : VariantsHere()) {
+      EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, shape.tokens), expected))
+          << kernels->name << " rows " << shape.rows << " k " << shape.k << " tokens " << shape.tokens;
+    }
+  }
+};
+
+TEST_P(MatmulOfType, EveryVariantEqualsTheReference) {
+  std::mt19937_64 random(4);
+  const int64_t block = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 1);
+  for (int64_t rows : {1, 2, 15, 16, 17, 31, 32, 33, 48, 67}) {
+    CompareVariants({rows, block * (1 + static_cast<int64_t>(random() % 5)), 1 + static_cast<int64_t>(random() % 9)},
+                    random);
+  }
+  for (int64_t blocks : {1, 2, 3, 7, 8, 9, 18, 33}) CompareVariants({17, block * blocks, 3}, random);
+  CompareVariants({33, (4096 + 256) / block * block, 7}, random);  // more than one chunk of a long row
+}
+
+TEST_P(MatmulOfType, EveryTokenCountEqualsTokenByToken) {
+  std::mt19937_64 random(5);
+  constexpr int64_t kMost = 64, kRows = 35;
+  const int64_t k = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 32);
+  const ActivationFormat format = TraitsOf(GetParam()).activation;
+  const Weights weights = testing::RandomWeights(GetParam(), kRows, k, random);
+  const std::vector<float> x = testing::RandomActivations(kMost, k, random);
+  for (const Kernels* kernels : VariantsHere()) {
+    const AlignedBytes y = testing::Quantized(*kernels, format, x, kMost, k);
+    std::vector<float> alone;
+    for (int32_t t = 0; t < kMost; ++t) {
+      const std::vector<float> one = Multiply(*kernels, weights, y, 1, &t);
+      alone.insert(alone.end(), one.begin(), one.end());
+    }
+    for (int64_t tokens = 1; tokens <= kMost; ++tokens) {
+      const std::vector<float> expected(alone.begin(), alone.begin() + tokens * kRows);
+      EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, tokens), expected)) << kernels->name << " " << tokens;
+    }
+  }
+}
+
+TEST_P(MatmulOfType, TakesAnyChoiceOfActivationRowsAndAnyPartOfTheWeightRows) {
+  std::mt19937_64 random(6);
+  constexpr int64_t kRows = 83, kTokens = 9;
+  const int64_t k = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 32) * 2;
+  const Weights weights = testing::RandomWeights(GetParam(), kRows, k, random);
+  const std::vector<float> x = testing::RandomActivations(4, k, random);
+  const int32_t rows[kTokens] = {3, 0, 0, 2, 1, 3, 3, 0, 1};
+  const Kernels& reference = *SelectKernels("reference");
+  const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 4, k);
+  for (const Kernels* kernels : VariantsHere()) {
+    for (auto [begin, end] : {std::pair<int64_t, int64_t>{0, 16}, {16, 64}, {32, 83}, {80, 83}, {16, 16}}) {
+      EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, kTokens, rows, begin, end),
+                           Multiply(reference, weights, y, kTokens, rows, begin, end)))
+          << kernels->name << " " << begin << ".." << end;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllTypes, MatmulOfType, ::testing::ValuesIn(testing::AllTypes()),
+                         [](const auto& info) { return TraitsOf(info.param).name; });
+
+}  // namespace
+}  // namespace inferd::kernels
