@@ -1,9 +1,9 @@
 // The table of the avx512 variant: its own functions, and the reference's where it has none.
-#include "kernels/reference/products.h"
 #include "kernels/lanes/attention.h"
 #include "kernels/lanes/recurrent.h"
 #include "kernels/lanes/rows.h"
 #include "kernels/lanes/vocabulary.h"
+#include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
 #include "kernels/x86_avx512/lanes.h"
