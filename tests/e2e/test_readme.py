@@ -1,0 +1,76 @@
+"""Every command in the README runs as pasted, in order, on a network and a /run of its own."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+from daemon import BIN, wait_for
+
+BLOCK = re.compile(r"^```(sh serve|sh|python)\n(.*?)^```$", re.M | re.S)
+BUILD_COMMANDS = ("cmake -C", "ninja -C")  # the tests run from a build already
+
+
+def blocks():
+    return BLOCK.findall((ROOT / "README.md").read_text())
+
+
+def inside(script, folder):
+    """A command that runs a script with its own loopback, so that the README's ports are free, and its own /run."""
+    setup = "mount -t tmpfs none /run && ip link set lo up && exec bash -euo pipefail \"$0\""
+    return ["unshare", "--mount", "--net", "bash", "-c", setup, str(script)]
+
+
+def test_commands_run_as_pasted(tmp_path, model_path):
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("needs root and ip (Debian package iproute2) for a network of its own")
+    lines = []
+    for kind, text in blocks():
+        if kind == "sh serve":
+            lines += [text.strip() + " 2>inferd.log &", "daemon=$!", "trap 'kill $daemon; wait $daemon' EXIT",
+                      "until curl -sf http://127.0.0.1:8080/ready >/dev/null; do kill -0 $daemon; read -rt 0.1 <> <(:) || true; done"]
+        elif kind == "python":
+            (tmp_path / "example.py").write_text(text)
+            lines.append(f"{sys.executable} example.py")
+        else:
+            lines.append(adapted(text, tmp_path))
+    script = tmp_path / "readme.sh"
+    script.write_text("\n".join(lines))
+    home = tmp_path / "home"
+    (home / ".cache/inferd").mkdir(parents=True)
+    (home / ".cache/inferd" / "SmolLM2-135M-Instruct.Q4_1.gguf").symlink_to(model_path)
+    result = subprocess.run(inside(script, tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=300,
+                            env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(home)})
+    log = tmp_path / "inferd.log"
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:] + (log.read_text()[-2000:] if log.exists() else "")
+    assert result.stdout.count("Paris") >= 2, result.stdout[-3000:]
+    assert "data: [DONE]" in result.stdout and "inferd_requests_total" in result.stdout
+
+
+def adapted(text, tmp_path):
+    """The README's commands, but for the build (done already) and the place of the installation."""
+    kept = [line for line in text.splitlines() if not line.startswith(BUILD_COMMANDS)]
+    return "\n".join(kept).replace("build/release", str(BIN.parent)).replace("/usr/local", str(tmp_path / "prefix"))
+
+
+def test_installation_is_complete(tmp_path):
+    subprocess.run(["cmake", "--install", BIN.parent, "--prefix", tmp_path], check=True, capture_output=True)
+    installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    for program in ("inferd", "inferd-gateway", "inferd-worker", "inferctl", "inferd-model"):
+        assert f"bin/{program}" in installed
+    assert any(name.endswith("inferd.service") for name in installed) and any(name.endswith("inferd.yaml") for name in installed)
+
+
+def test_help_of_each_program_says_what_it_is():
+    for program in ("inferd", "inferd-gateway", "inferd-worker", "inferctl", "inferd-model"):
+        result = subprocess.run([BIN / program, "--help"], capture_output=True, text=True, timeout=30)
+        assert result.returncode == 0 and program in result.stdout, program
+        assert subprocess.run([BIN / program, "--no-such-option"], capture_output=True, timeout=30).returncode == 2, program
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
+        assert target.startswith("http") or (ROOT / pathlib.Path(target)).exists(), target
