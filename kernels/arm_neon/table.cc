@@ -1,4 +1,9 @@
 // The table of the neon variant: its own functions, and the reference's where it has none.
+#include "kernels/arm_neon/lanes.h"
+#include "kernels/lanes/attention.h"
+#include "kernels/lanes/recurrent.h"
+#include "kernels/lanes/rows.h"
+#include "kernels/lanes/vocabulary.h"
 #include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
@@ -13,32 +18,32 @@ const Kernels kTable = {
     .matmul = reference::Matmul,
     .dequantize_row = reference::DequantizeRow,
 
-    .rms_norm = reference::RmsNorm,
-    .layer_norm = reference::LayerNorm,
-    .l2_norm = reference::L2Norm,
+    .rms_norm = lanes::RmsNorm<Lanes>,
+    .layer_norm = lanes::LayerNorm<Lanes>,
+    .l2_norm = lanes::L2Norm<Lanes>,
     .rope_table = reference::RopeTable,
-    .rope = reference::Rope,
+    .rope = lanes::Rope<Lanes>,
     .page_bytes = reference::PageBytes,
     .write_kv = reference::WriteKv,
-    .attention_scratch_bytes = reference::AttentionScratchBytes,
-    .attention = reference::Attention,
-    .convolve = reference::Convolve,
-    .mamba_scan = reference::MambaScan,
-    .mamba2_scan = reference::Mamba2Scan,
-    .delta_rule = reference::DeltaRule,
+    .attention_scratch_bytes = lanes::AttentionScratchBytes<Lanes>,
+    .attention = lanes::Attention<Lanes>,
+    .convolve = lanes::Convolve<Lanes>,
+    .mamba_scan = lanes::MambaScan<Lanes>,
+    .mamba2_scan = lanes::Mamba2Scan<Lanes>,
+    .delta_rule = lanes::DeltaRule<Lanes>,
     .route = reference::Route,
-    .activate = reference::ActivateRow,
-    .gate = reference::Gate,
-    .add = reference::Add,
-    .multiply = reference::Multiply,
-    .scale = reference::Scale,
-    .add_scaled = reference::AddScaled,
-    .soft_cap = reference::SoftCap,
-    .softmax = reference::Softmax,
-    .argmax = reference::ArgMax,
-    .top_k = reference::TopK,
-    .log_sum_exp = reference::LogSumExp,
-    .all_finite = reference::AllFinite,
+    .activate = lanes::ActivateRow<Lanes>,
+    .gate = lanes::Gate<Lanes>,
+    .add = lanes::Add<Lanes>,
+    .multiply = lanes::Multiply<Lanes>,
+    .scale = lanes::Scale<Lanes>,
+    .add_scaled = lanes::AddScaled<Lanes>,
+    .soft_cap = lanes::SoftCap<Lanes>,
+    .softmax = lanes::Softmax<Lanes>,
+    .argmax = lanes::ArgMax<Lanes>,
+    .top_k = lanes::TopK<Lanes>,
+    .log_sum_exp = lanes::LogSumExp<Lanes>,
+    .all_finite = lanes::AllFinite<Lanes>,
 };
 
 }  // namespace inferd::kernels::neon
