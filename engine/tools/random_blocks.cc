@@ -76,9 +76,10 @@ void SetScale(TensorType type, float scale, uint8_t* block) {
     block[0] = static_cast<uint8_t>(std::clamp(127 + std::lround(std::log2(scale)), 1L, 254L));
     return;
   }
-  if (type == TensorType::kNVFP4) {  // four scales with 4 exponent bits (bias 7) and 3 of mantissa, which stay 0
+  if (type == TensorType::kNVFP4) {  // four scales of 4 exponent bits (bias 7) and 3 of mantissa; small ones subnormal
     const long exponent = std::clamp(7 + std::lround(std::log2(scale)), 1L, 14L);
-    std::memset(block, static_cast<int>(exponent << 3), 4);
+    const long code = scale < 0x1p-6f ? std::clamp(std::lround(scale * 0x1p9f), 1L, 7L) : exponent << 3;
+    std::memset(block, static_cast<int>(code), 4);
     return;
   }
   const uint16_t bits = HalfBits(scale);
