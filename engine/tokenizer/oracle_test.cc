@@ -59,7 +59,7 @@ TEST_P(TokenizerOracle, GivesTheIdsOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerOracle,
-                         testing::Values("gpt-2", "llama-bpe", "qwen2"),
+                         testing::Values("gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "falcon"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

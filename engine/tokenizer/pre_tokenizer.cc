@@ -11,7 +11,7 @@ absl::StatusOr<PreTokenizer> PreTokenizer::Create(std::span<const SplitRule> rul
   PreTokenizer words;
   for (const SplitRule& rule : rules) {
     Step step{};
-    if (use_scanners && rule.scanner != nullptr) {
+    if (rule.scanner != nullptr && (use_scanners || rule.pattern.empty())) {
       step.scanner = rule.scanner;
     } else {
       ASSIGN_OR_RETURN(step.pattern, Pattern::Compile(rule.pattern));
@@ -44,11 +44,7 @@ absl::Status PreTokenizer::Split(std::string_view text, std::vector<uint32_t>& e
 absl::Status PreTokenizer::Step::Split(std::string_view text, uint32_t begin, uint32_t end,
                                        std::vector<uint32_t>& ends) const {
   if (scanner != nullptr) {
-    const char* const stop = text.data() + end;
-    for (const char* at = text.data() + begin; at < stop;) {
-      at = scanner(at, stop);
-      ends.push_back(static_cast<uint32_t>(at - text.data()));
-    }
+    scanner(text.substr(begin, end - begin), begin, ends);
     return absl::OkStatus();
   }
   uint32_t done = begin;

@@ -19,7 +19,7 @@ namespace inferd::tokenizer {
 
 class PreTokenizer {
  public:
-  // The rules must outlive the pre-tokenizer. `use_scanners` false: patterns alone, the definition (for tests).
+  // `use_scanners` false: the patterns alone wherever there is one (for tests).
   static absl::StatusOr<PreTokenizer> Create(std::span<const SplitRule> rules, bool use_scanners = true);
 
   // Sets `ends` to where the pieces of `text` end, in bytes, ascending; the last is the end of the text.

@@ -1,147 +1,127 @@
 #include "engine/tokenizer/scanners.h"
 
-#include <algorithm>
-#include <cstdint>
-
-#include "engine/tokenizer/unicode.h"
-#include "engine/tokenizer/utf8.h"
+#include "engine/tokenizer/character_reader.h"
 
 namespace inferd::tokenizer {
 namespace {
 
-constexpr CharacterSet kOther = ~(kLetters | kNumbers | kWhiteSpace);  // [^\s\p{L}\p{N}]
+constexpr int kAnyNumber = INT32_MAX;
+enum class Tail { kNone, kNewlines, kNewlinesAndSlashes };  // what belongs to the symbols before it
 
-// The character at a place: its set, and where the next one begins. At the end of the text: an empty set.
-struct Place {
-  CharacterSet set;
-  const char* next;
-};
-
-class Reader {
- public:
-  explicit Reader(const char* end) : unicode_(UnicodeTable::Get()), end_(end) {}
-
-  Place At(const char* at) const {
-    if (at == end_) return {0, at};
-    const uint8_t byte = static_cast<uint8_t>(*at);
-    if (byte < 0x80) return {unicode_.Of(byte), at + 1};
-    const Character character = DecodeUtf8(at, end_);
-    return {unicode_.Of(character.code_point), at + character.bytes};
+// What patterns end with:  ?OTHER+TAIL|\s*[\r\n]+|\s+(?!\S)|\s+
+template <CharacterSet kOther, Tail kTail>
+const char* ScanSymbolsAndSpaces(const CharacterReader& reader, const char* at) {
+  const char* symbols = *at == ' ' ? at + 1 : at;
+  if (reader.Is(kOther, symbols)) {
+    const char* stop = reader.Skip(kOther, symbols);
+    if (kTail == Tail::kNone) return stop;
+    while (reader.IsNewline(stop) || (kTail == Tail::kNewlinesAndSlashes && stop < reader.end() && *stop == '/')) ++stop;
+    return stop;
   }
-  // The end of the run of characters of `set` from `at` on, of `limit` at most.
-  const char* SkipAll(CharacterSet set, const char* at, int limit = INT32_MAX) const {
-    for (Place place = At(at); limit-- > 0 && (place.set & set) != 0; place = At(at)) at = place.next;
-    return at;
-  }
-  const char* SkipNewlines(const char* at) const {
-    while (IsNewline(at)) ++at;
-    return at;
-  }
-  bool IsNewline(const char* at) const { return at < end_ && (*at == '\n' || *at == '\r'); }
-  // Just behind the last newline in [at, end); `at` if there is none.
-  static const char* BehindLastNewline(const char* at, const char* end) {
-    while (end > at && end[-1] != '\n' && end[-1] != '\r') --end;
-    return end;
-  }
-  const char* end() const { return end_; }
-
- private:
-  const UnicodeTable& unicode_;
-  const char* end_;
-};
-
-// \s+(?!\S)|\s+ where a white space begins: the run, less its last character if a word follows.
-const char* ScanSpaces(const Reader& reader, const char* at) {
-  const char* last = at;  // where the last white space begins
-  const char* stop = at;
-  for (Place place = reader.At(at); (place.set & kWhiteSpace) != 0; place = reader.At(stop)) {
-    last = stop;
-    stop = place.next;
-  }
-  return stop == reader.end() || last == at ? stop : last;
+  const char* newlines = CharacterReader::BehindLastNewline(at, reader.Skip(kWhiteSpace, at));
+  return newlines > at ? newlines : reader.SkipSpaces(at);
 }
 
-// 's|'t|'re|'ve|'m|'ll|'d where an apostrophe stands; nullptr if none of them follows.
-// Without regard to case U+017F (long s) is an s too (Unicode case folding).
-const char* ScanContraction(const Reader& reader, const char* at, bool any_case) {
-  const auto letter = [&](int index) -> char {
-    if (reader.end() - at <= index) return 0;
-    return any_case && at[index] >= 'A' && at[index] <= 'Z' ? static_cast<char>(at[index] + 32) : at[index];
-  };
-  const char first = letter(1), second = letter(2);
-  if (first == 's' || first == 't' || first == 'm' || first == 'd') return at + 2;
-  if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l')) {
-    return at + 3;
+// (?i:'s|...)|[^\r\n\p{L}\p{N}]?WORD+|\p{N}{1,DIGITS}, then symbols and spaces. WORD holds the letters.
+struct Cl100kOptions {
+  int digits = 1;
+  CharacterSet word = kLetters;
+  bool contractions = true;
+  Tail tail = Tail::kNewlines;
+};
+template <Cl100kOptions kOptions>
+const char* ScanCl100kWord(const CharacterReader& reader, const char* at) {
+  if (kOptions.contractions) {
+    if (const char* stop = reader.SkipContraction(at, true)) return stop;
   }
-  if (any_case && reader.end() - at >= 3 && at[1] == '\xC5' && at[2] == '\xBF') return at + 3;
-  return nullptr;
-}
-
-// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?WORD+|\p{N}{1,DIGITS}| ?OTHER+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-// where WORD are letters, with `kWithMarks` also marks, and OTHER what is neither WORD, number nor white space.
-template <int kDigits, CharacterSet kWord>
-const char* ScanCl100kLike(const char* at, const char* end) {
-  constexpr CharacterSet kNeither = kOther & ~kWord;
-  const Reader reader(end);
   const Place first = reader.At(at);
-  if (*at == '\'') {
-    if (const char* stop = ScanContraction(reader, at, true)) return stop;
-  }
-  if ((first.set & kLetters) != 0) return reader.SkipAll(kWord, first.next);
-  if ((first.set & kNumbers) != 0) return reader.SkipAll(kNumbers, at, kDigits);
+  if ((first.set & kLetters) != 0) return reader.Skip(kOptions.word, first.next);
+  if ((first.set & kNumbers) != 0) return reader.Skip(kNumbers, at, kOptions.digits);
   if (!reader.IsNewline(at)) {
-    if ((reader.At(first.next).set & kWord) != 0) return reader.SkipAll(kWord, first.next);
-    if ((first.set & kWord) != 0) return first.next;  // a lone mark
+    const char* stop = reader.Skip(kOptions.word, first.next);
+    if (stop > first.next || (first.set & kOptions.word) != 0) return stop;
   }
-  const char* others = *at == ' ' ? first.next : at;
-  if ((reader.At(others).set & kNeither) != 0) return reader.SkipNewlines(reader.SkipAll(kNeither, others));
-  const char* newlines = Reader::BehindLastNewline(at, reader.SkipAll(kWhiteSpace, at));
-  return newlines > at ? newlines : ScanSpaces(reader, at);
+  return ScanSymbolsAndSpaces<kCategories & ~(kOptions.word | kNumbers), kOptions.tail>(reader, at);
 }
 
-// Isolated characters that `wanted` tells, up to `limit` together, and the runs between them.
-template <typename Wanted>
-const char* ScanIsolated(const Reader& reader, const char* at, int limit, const Wanted& wanted) {
-  const bool inside = wanted(at);
-  const char* stop = at;
-  do {
-    stop = reader.At(stop).next;
-  } while (stop < reader.end() && wanted(stop) == inside && (!inside || --limit > 0));
-  return stop;
+constexpr CharacterSet kCapitals =
+    SetOf(Category::kLu, Category::kLt, Category::kLm, Category::kLo) | kMarks;
+constexpr CharacterSet kSmalls = SetOf(Category::kLl, Category::kLm, Category::kLo) | kMarks;
+
+// CAPITAL*SMALL+ at `at`; nullptr if it does not match. The capitals that come first give back as few as they must.
+const char* ScanCapitalized(const CharacterReader& reader, const char* at, CharacterSet without) {
+  const auto in = [without](CharacterSet set, const Place& place) {
+    return (place.set & set) != 0 && (place.set & without) == 0;
+  };
+  const char* behind_both = nullptr;  // behind the last capital that is a small one too
+  Place place = reader.At(at);
+  for (; in(kCapitals, place); place = reader.At(at)) {
+    at = place.next;
+    if (in(kSmalls, place)) behind_both = at;
+  }
+  if (!in(kSmalls, place)) return behind_both;
+  for (; in(kSmalls, place); place = reader.At(at)) at = place.next;
+  return at;
+}
+
+// [^\r\n\p{L}\p{N}]?CAPITAL*SMALL+SUFFIX?|[^\r\n\p{L}\p{N}]?CAPITAL+SMALL*SUFFIX?|\p{N}{1,DIGITS}, then symbols and
+// spaces; SUFFIX are the contractions. With `han` runs of Han come first and are no capitals and no small letters.
+struct O200kOptions {
+  int digits = 3;
+  bool contractions = true;
+  bool han = false;
+  Tail tail = Tail::kNewlinesAndSlashes;
+};
+template <O200kOptions kOptions>
+const char* ScanO200kWord(const CharacterReader& reader, const char* at) {
+  constexpr CharacterSet kWithout = kOptions.han ? kHan : 0;
+  const Place first = reader.At(at);
+  if ((first.set & kWithout) != 0) return reader.Skip(kWithout, at);
+  if ((first.set & kNumbers) != 0) return reader.Skip(kNumbers, at, kOptions.digits);
+  const bool letter = (first.set & kLetters) != 0;
+  const char* stop = nullptr;
+  if (!letter && !reader.IsNewline(at)) stop = ScanCapitalized(reader, first.next, kWithout);
+  if (stop == nullptr && (letter || (first.set & kMarks) != 0)) stop = ScanCapitalized(reader, at, kWithout);
+  if (stop == nullptr && !reader.IsNewline(at)) {  // capitals alone
+    const char* capitals = letter ? at : first.next;
+    stop = reader.Skip(kCapitals & ~kSmalls, capitals);
+    if (stop == capitals) stop = nullptr;
+  }
+  if (stop == nullptr) return ScanSymbolsAndSpaces<kCategories & ~(kLetters | kNumbers), kOptions.tail>(reader, at);
+  const char* suffix = kOptions.contractions ? reader.SkipContraction(stop, true) : nullptr;
+  return suffix != nullptr ? suffix : stop;
+}
+
+const char* ScanGpt2Word(const CharacterReader& reader, const char* at) {
+  if (const char* stop = reader.SkipContraction(at, false)) return stop;
+  const Place first = reader.At(*at == ' ' && at + 1 < reader.end() ? at + 1 : at);
+  for (const CharacterSet set : {kLetters, kNumbers, kCategories & ~(kLetters | kNumbers)}) {
+    if ((first.set & set) != 0) return reader.Skip(set, first.next);
+  }
+  return reader.SkipSpaces(at);
 }
 
 }  // namespace
 
-const char* ScanGpt2(const char* at, const char* end) {
-  const Reader reader(end);
-  if (*at == '\'') {
-    if (const char* stop = ScanContraction(reader, at, false)) return stop;
+#define WORD_SCANNER(Name, next)                                                             \
+  void Name(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends) {           \
+    const CharacterReader reader(text.data() + text.size());                                 \
+    for (const char* at = text.data(); at < reader.end();) {                                 \
+      at = next(reader, at);                                                                 \
+      ends.push_back(offset + static_cast<uint32_t>(at - text.data()));                      \
+    }                                                                                        \
   }
-  const char* word = *at == ' ' && at + 1 < end ? at + 1 : at;
-  const Place first = reader.At(word);
-  for (const CharacterSet set : {kLetters, kNumbers, kOther}) {
-    if ((first.set & set) != 0) return reader.SkipAll(set, first.next);
-  }
-  return ScanSpaces(reader, at);
-}
-
-const char* ScanCl100k(const char* at, const char* end) { return ScanCl100kLike<3, kLetters>(at, end); }
-const char* ScanCl100kDigit(const char* at, const char* end) { return ScanCl100kLike<1, kLetters>(at, end); }
-const char* ScanMarkedDigit(const char* at, const char* end) { return ScanCl100kLike<1, kLetters | kMarks>(at, end); }
-
-const char* ScanDigit(const char* at, const char* end) {
-  const Reader reader(end);
-  return ScanIsolated(reader, at, 1, [&](const char* place) { return (reader.At(place).set & kNumbers) != 0; });
-}
-
-const char* ScanThreeDigits(const char* at, const char* end) {
-  const Reader reader(end);
-  return ScanIsolated(reader, at, 3, [&](const char* place) { return (reader.At(place).set & kNumbers) != 0; });
-}
-
-const char* ScanNewline(const char* at, const char* end) {
-  const Reader reader(end);
-  return ScanIsolated(reader, at, 1, [&](const char* place) { return reader.IsNewline(place); });
-}
+WORD_SCANNER(ScanGpt2, ScanGpt2Word)
+WORD_SCANNER(ScanCl100k, ScanCl100kWord<{.digits = 3}>)
+WORD_SCANNER(ScanCl100kDigit, ScanCl100kWord<{}>)
+WORD_SCANNER(ScanCl100kDigits, ScanCl100kWord<{.digits = kAnyNumber}>)
+WORD_SCANNER(ScanQwen35, ScanCl100kWord<{.word = kLetters | kMarks}>)
+WORD_SCANNER(ScanSeedCoder, ScanCl100kWord<{.tail = Tail::kNone}>)
+WORD_SCANNER(ScanUfakzeka, ScanCl100kWord<{.contractions = false}>)
+WORD_SCANNER(ScanO200k, ScanO200kWord<{}>)
+WORD_SCANNER(ScanO200kDigit, ScanO200kWord<{.digits = 1}>)
+WORD_SCANNER(ScanTekken, (ScanO200kWord<{.digits = 1, .contractions = false}>))
+WORD_SCANNER(ScanKimiK2, (ScanO200kWord<{.han = true, .tail = Tail::kNewlines}>))
+#undef WORD_SCANNER
 
 }  // namespace inferd::tokenizer

@@ -17,7 +17,7 @@ namespace inferd::tokenizer {
 
 // Matches of `pattern`, and what lies between them, become pieces.
 struct SplitRule {
-  std::string_view pattern;   // the definition
+  std::string_view pattern;   // the definition; empty where only a scanner can tell
   Scanner scanner = nullptr;  // its fast equal, if there is one
 };
 

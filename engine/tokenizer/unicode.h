@@ -19,7 +19,7 @@ enum class Category : uint8_t {
   kNo, kPc, kPd, kPe, kPf, kPi, kPo, kPs, kSc, kSk, kSm, kSo, kZl, kZp, kZs
 };
 
-// A set of categories: bit c for category c, and a bit of its own for white space, which has no other category here.
+// A set of categories: bit c for category c. Two more bits tell white space and Han.
 using CharacterSet = uint32_t;
 template <typename... Categories>
 constexpr CharacterSet SetOf(Categories... categories) {
@@ -32,13 +32,15 @@ constexpr CharacterSet kNumbers = SetOf(Category::kNd, Category::kNl, Category::
 constexpr CharacterSet kPunctuation = SetOf(Category::kPc, Category::kPd, Category::kPe, Category::kPf, Category::kPi,
                                             Category::kPo, Category::kPs);
 constexpr CharacterSet kSymbols = SetOf(Category::kSc, Category::kSk, Category::kSm, Category::kSo);
-constexpr CharacterSet kWhiteSpace = CharacterSet{1} << 31;  // the property White_Space
+constexpr CharacterSet kCategories = (CharacterSet{1} << 30) - 1;
+constexpr CharacterSet kHan = CharacterSet{1} << 30;         // the script Han, beside the category
+constexpr CharacterSet kWhiteSpace = CharacterSet{1} << 31;  // the property White_Space, instead of the category
 
 class UnicodeTable {
  public:
   static const UnicodeTable& Get();
 
-  // A set of one, to intersect with others. A broken character is a symbol.
+  // What the code point is, to intersect with sets. A broken character is a symbol.
   CharacterSet Of(char32_t code_point) const {
     return code_point < kCodePoints ? sets_[pages_[code_point >> 8]][code_point & 0xFF] : SetOf(Category::kSo);
   }
@@ -49,6 +51,7 @@ class UnicodeTable {
   using Page = std::array<CharacterSet, 256>;
 
   UnicodeTable();
+  static Page MakePage(char32_t first);
 
   std::array<uint16_t, kCodePoints / 256> pages_;  // index into sets_
   std::vector<Page> sets_;                         // each kind of page once
