@@ -119,6 +119,11 @@ struct Kernels {
   // log(sum(exp(x))) with the maximum taken out, sums in 16 lanes; NaN if any element is NaN or +infinity.
   float (*log_sum_exp)(const float* x, int64_t n);
   bool (*all_finite)(const float* x, int64_t n);
+
+  // ---- the machine's limits, for benchmarks. Runs the variant's fastest product on registers alone, adds something
+  // that depends on it to *sink, and returns the operations made (a multiply-add is two).
+  int64_t (*int8_peak)(int64_t rounds, float* sink);
+  int64_t (*float_peak)(int64_t rounds, float* sink);
 };
 
 // The variant of that name, or with nullptr the best that this CPU runs. nullptr if the name is unknown or the CPU

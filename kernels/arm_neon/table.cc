@@ -7,6 +7,7 @@
 #include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
+#include "kernels/arm_neon/peak.h"
 
 namespace inferd::kernels::neon {
 
@@ -44,6 +45,8 @@ const Kernels kTable = {
     .top_k = lanes::TopK<Lanes>,
     .log_sum_exp = lanes::LogSumExp<Lanes>,
     .all_finite = lanes::AllFinite<Lanes>,
+    .int8_peak = Int8Peak,
+    .float_peak = FloatPeak,
 };
 
 }  // namespace inferd::kernels::neon

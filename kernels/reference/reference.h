@@ -48,4 +48,7 @@ int32_t TopK(const float* x, int64_t n, int32_t k, TopEntry* top);
 float LogSumExp(const float* x, int64_t n);
 bool AllFinite(const float* x, int64_t n);
 
+int64_t Int8Peak(int64_t rounds, float* sink);
+int64_t FloatPeak(int64_t rounds, float* sink);
+
 }  // namespace inferd::kernels::reference

@@ -39,6 +39,8 @@ const Kernels kTable = {
     .top_k = TopK,
     .log_sum_exp = LogSumExp,
     .all_finite = AllFinite,
+    .int8_peak = Int8Peak,
+    .float_peak = FloatPeak,
 };
 
 }  // namespace inferd::kernels::reference
