@@ -61,8 +61,9 @@ struct Lanes {
     for (int i = 0; i < 4; ++i) sum.part[i] = vfmaq_f32(c.part[i], a.part[i], b.part[i]);
     return sum;
   }
-  // a if it is larger, else b; so NaN in a is left out.
+  // Not vmaxq: of a NaN and a number the second operand is the result.
   static Float Maximum(Float a, Float b) { return Select(Less(b, a), a, b); }
+  static Float Minimum(Float a, Float b) { return Select(Less(a, b), a, b); }
   static Mask Less(Float a, Float b) {
     Mask mask;
     for (int i = 0; i < 4; ++i) mask.part[i] = vcltq_f32(a.part[i], b.part[i]);

@@ -4,6 +4,7 @@
 //   Ops::Float y = Exp<Ops>(x);   // Ops: reference/scalar.h, x86_avx512/lanes.h, ...
 //
 // Ops supplies Float, Mask and Set, Add, Subtract, Multiply, Divide, MultiplyAdd (fma), Less, Select, and
+//   Maximum(a, b)            a > b ? a : b, so that NaN in b stays; Minimum alike
 //   ScaleByPowerOfTwo(x, n)  x * 2^n, rounded once, for |x| in [0.5, 2] and integral n in -150..128
 // Bounds are in units of the last place of the f32 result, tested in elementary_test.cc; NaN gives NaN. The
 // polynomials come from reference/fit_polynomials.py.
@@ -12,16 +13,6 @@
 #include "kernels/kernels.h"
 
 namespace inferd::kernels {
-
-// Greater and smaller of a bound and x; NaN in x stays.
-template <class Ops>
-inline typename Ops::Float AtLeast(typename Ops::Float bound, typename Ops::Float x) {
-  return Ops::Select(Ops::Less(x, bound), bound, x);
-}
-template <class Ops>
-inline typename Ops::Float AtMost(typename Ops::Float bound, typename Ops::Float x) {
-  return Ops::Select(Ops::Less(bound, x), bound, x);
-}
 
 template <class Ops>
 inline typename Ops::Float Negate(typename Ops::Float x) {
@@ -61,7 +52,7 @@ inline ReducedExponent<Ops> ReduceExponent(typename Ops::Float x) {
 // Within 2 units; 0 below -104, infinity above 88.73, small results keep their subnormal bits.
 template <class Ops>
 inline typename Ops::Float Exp(typename Ops::Float x) {
-  x = AtMost<Ops>(Ops::Set(89.0f), AtLeast<Ops>(Ops::Set(-104.0f), x));
+  x = Ops::Minimum(Ops::Set(89.0f), Ops::Maximum(Ops::Set(-104.0f), x));
   auto reduced = ReduceExponent<Ops>(x);
   return Ops::ScaleByPowerOfTwo(Ops::Add(reduced.expm1, Ops::Set(1.0f)), reduced.n);
 }
@@ -69,7 +60,7 @@ inline typename Ops::Float Exp(typename Ops::Float x) {
 // Within 4 units: expm1(2|x|) / (expm1(2|x|) + 2).
 template <class Ops>
 inline typename Ops::Float Tanh(typename Ops::Float x) {
-  auto twice = AtMost<Ops>(Ops::Set(20.0f), Absolute<Ops>(Ops::Add(x, x)));
+  auto twice = Ops::Minimum(Ops::Set(20.0f), Absolute<Ops>(Ops::Add(x, x)));
   auto reduced = ReduceExponent<Ops>(twice);
   auto power = Ops::ScaleByPowerOfTwo(Ops::Set(1.0f), reduced.n);
   auto expm1 = Ops::MultiplyAdd(power, reduced.expm1, Ops::Subtract(power, Ops::Set(1.0f)));
@@ -87,7 +78,7 @@ inline typename Ops::Float Erf(typename Ops::Float x) {
                             -0.10303731587685264f,   -0.63822573427896866f,   -1.1270400039397376f,
                             -0.00035372684207406895f};
   auto near = Ops::Multiply(x, Polynomial<Ops>(Ops::Multiply(x, x), kNear));
-  auto size = AtMost<Ops>(Ops::Set(4.0f), Absolute<Ops>(x));
+  auto size = Ops::Minimum(Ops::Set(4.0f), Absolute<Ops>(x));
   auto far = Ops::Subtract(Ops::Set(1.0f), Exp<Ops>(Polynomial<Ops>(size, kFar)));
   far = Ops::Select(Ops::Less(x, Ops::Set(0.0f)), Negate<Ops>(far), far);
   return Ops::Select(Ops::Less(Ops::Set(1.0f), size), far, near);
@@ -101,7 +92,7 @@ inline typename Ops::Float Softplus(typename Ops::Float x) {
   auto z = Exp<Ops>(Negate<Ops>(Absolute<Ops>(x)));
   auto s = Ops::Divide(z, Ops::Add(z, Ops::Set(2.0f)));
   auto log1p = Ops::Multiply(Ops::Add(s, s), Polynomial<Ops>(Ops::Multiply(s, s), kAtanh));
-  return Ops::Add(AtLeast<Ops>(Ops::Set(0.0f), x), log1p);
+  return Ops::Add(Ops::Maximum(Ops::Set(0.0f), x), log1p);
 }
 
 // x / (1 + e^-(factor x))
@@ -128,9 +119,9 @@ inline typename Ops::Float Activate(typename Ops::Float x) {
   if constexpr (kKind == Activation::kSilu) return TimesSigmoid<Ops>(x, x);
   if constexpr (kKind == Activation::kGeluTanh) return GeluTanh<Ops>(x);
   if constexpr (kKind == Activation::kGeluErf) return GeluErf<Ops>(x);
-  if constexpr (kKind == Activation::kRelu) return AtLeast<Ops>(Ops::Set(0.0f), x);
+  if constexpr (kKind == Activation::kRelu) return Ops::Maximum(Ops::Set(0.0f), x);
   if constexpr (kKind == Activation::kReluSquared) {
-    auto positive = AtLeast<Ops>(Ops::Set(0.0f), x);
+    auto positive = Ops::Maximum(Ops::Set(0.0f), x);
     return Ops::Multiply(positive, positive);
   }
   if constexpr (kKind == Activation::kSigmoid) return TimesSigmoid<Ops>(Ops::Set(1.0f), x);

@@ -18,6 +18,8 @@ struct Scalar {
   static float Multiply(float a, float b) { return a * b; }
   static float Divide(float a, float b) { return a / b; }
   static float MultiplyAdd(float a, float b, float c) { return std::fma(a, b, c); }
+  static float Maximum(float a, float b) { return a > b ? a : b; }
+  static float Minimum(float a, float b) { return a < b ? a : b; }
   static bool Less(float a, float b) { return a < b; }
   static float Select(bool condition, float a, float b) { return condition ? a : b; }
 

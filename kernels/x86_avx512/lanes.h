@@ -26,6 +26,7 @@ struct Lanes {
   static Float Divide(Float a, Float b) { return _mm512_div_ps(a, b); }
   static Float MultiplyAdd(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
   static Float Maximum(Float a, Float b) { return _mm512_max_ps(a, b); }
+  static Float Minimum(Float a, Float b) { return _mm512_min_ps(a, b); }
   static Mask Less(Float a, Float b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
   static Float Select(Mask condition, Float a, Float b) { return _mm512_mask_blend_ps(condition, b, a); }
   static bool Any(Mask mask) { return mask != 0; }
