@@ -8,15 +8,16 @@
 #include "kernels/variants.h"
 #include "kernels/x86_avx512/peak.h"
 #include "kernels/x86_avx512/lanes.h"
+#include "kernels/x86_avx512/products.h"
 
 namespace inferd::kernels::avx512 {
 
 const Kernels kTable = {
     .name = "avx512",
     .activation_row_bytes = reference::ActivationRowBytes,
-    .quantize_rows = reference::QuantizeRows,
-    .matmul_scratch_bytes = reference::MatmulScratchBytes,
-    .matmul = reference::Matmul,
+    .quantize_rows = QuantizeRows,
+    .matmul_scratch_bytes = MatmulScratchBytes,
+    .matmul = Matmul,
     .dequantize_row = reference::DequantizeRow,
 
     .rms_norm = lanes::RmsNorm<Lanes>,

@@ -1,0 +1,48 @@
+// Bytes of 16 rows at a time, and their transposition to rows in lanes.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace inferd::kernels::avx512 {
+
+// out[j] lane r = dword j of the 16 bytes at rows + r * stride.
+static inline __attribute__((always_inline)) void LoadTransposed16(const uint8_t* rows, size_t stride, __m512i out[4]) {
+  __m512i four[4];  // four[i]: rows i, i+4, i+8, i+12
+#pragma GCC unroll 4
+  for (size_t i = 0; i < 4; ++i) {
+    const uint8_t* row = rows + i * stride;
+    __m512i v = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i*)row));
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i*)(row + 4 * stride)), 1);
+    v = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i*)(row + 8 * stride)), 2);
+    four[i] = _mm512_inserti32x4(v, _mm_loadu_si128((const __m128i*)(row + 12 * stride)), 3);
+  }
+  const __m512i low01 = _mm512_unpacklo_epi32(four[0], four[1]), high01 = _mm512_unpackhi_epi32(four[0], four[1]);
+  const __m512i low23 = _mm512_unpacklo_epi32(four[2], four[3]), high23 = _mm512_unpackhi_epi32(four[2], four[3]);
+  out[0] = _mm512_unpacklo_epi64(low01, low23);
+  out[1] = _mm512_unpackhi_epi64(low01, low23);
+  out[2] = _mm512_unpacklo_epi64(high01, high23);
+  out[3] = _mm512_unpackhi_epi64(high01, high23);
+}
+
+// lane r = dword at rows + r * stride
+static inline __attribute__((always_inline)) __m512i LoadDwords(const uint8_t* rows, size_t stride) {
+  alignas(64) uint32_t lanes[16];
+#pragma GCC unroll 16
+  for (size_t r = 0; r < 16; ++r) __builtin_memcpy(&lanes[r], rows + r * stride, 4);
+  return _mm512_load_si512(lanes);
+}
+
+// Copies the half-precision number at rows + r * stride to halves[r], for CopiedHalves later: the plain copies run
+// beside the vector work, and are long done when their 32 bytes are read at once.
+static inline __attribute__((always_inline)) void CopyHalves(const uint8_t* rows, size_t stride, void* halves) {
+#pragma GCC unroll 16
+  for (size_t r = 0; r < 16; ++r) __builtin_memcpy((uint8_t*)halves + 2 * r, rows + r * stride, 2);
+}
+static inline __attribute__((always_inline)) __m512 CopiedHalves(const void* halves) {
+  return _mm512_cvtph_ps(_mm256_load_si256((const __m256i*)halves));
+}
+
+}  // namespace inferd::kernels::avx512
