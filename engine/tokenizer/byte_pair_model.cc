@@ -98,24 +98,14 @@ class BytePairModel final : public SubwordModel {
   std::array<int32_t, 256> byte_ids_;  // -1: the vocabulary lacks the byte
 };
 
-std::string KnownNames() {
-  std::string names;
-  for (const SplitFamily& family : SplitFamilies()) names.append(names.empty() ? "" : " ").append(family.names);
-  return names;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SubwordModel>> CreateBytePairModel(const VocabularyData& data,
                                                                   const Vocabulary& vocabulary) {
-  const SplitFamily* family = FindSplitFamily(data.pre);
-  if (family == nullptr) {
-    return Unimplemented("tokenizer.ggml.pre = \"{}\": unknown, expected one of: {}", data.pre, KnownNames());
-  }
-  if (data.merges.empty()) return InvalidArgument("tokenizer.ggml.merges: missing or empty, expected merges");
+  const SplitFamily& family = *FindSplitFamily(data.pre);
   ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create(data.merges, vocabulary));
-  ASSIGN_OR_RETURN(PreTokenizer words, PreTokenizer::Create(family->rules));
-  return std::make_unique<BytePairModel>(vocabulary, std::move(merges), std::move(words), *family);
+  ASSIGN_OR_RETURN(PreTokenizer words, PreTokenizer::Create(family.rules));
+  return std::make_unique<BytePairModel>(vocabulary, std::move(merges), std::move(words), family);
 }
 
 }  // namespace inferd::tokenizer

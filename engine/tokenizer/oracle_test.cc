@@ -59,7 +59,8 @@ TEST_P(TokenizerOracle, GivesTheIdsOfTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Vocabularies, TokenizerOracle,
-                         testing::Values("gpt-2", "llama-bpe", "qwen2", "deepseek-llm", "falcon"),
+                         testing::Values("bert-bge", "deepseek-llm", "falcon", "gpt-2", "llama-bpe", "llama-spm", "phi-3",
+                                         "qwen2"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -1,6 +1,6 @@
 // What turns a run of plain text into tokens: one implementation for each value of tokenizer.ggml.model.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<SubwordModel> model, CreateBytePairModel(data, vocabulary));
+//   ASSIGN_OR_RETURN(std::unique_ptr<SubwordModel> model, CreateSubwordModel(data, vocabulary));
 //   RETURN_IF_ERROR(model->Encode("Hello", ids));
 //
 // Special tokens are none of its business: it sees the text between them.
@@ -34,7 +34,15 @@ class SubwordModel {
 };
 
 // The vocabulary must outlive the model. INVALID_ARGUMENT and UNIMPLEMENTED name the key at fault.
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateBytePairModel(const VocabularyData& data,
-                                                                  const Vocabulary& vocabulary);
+absl::StatusOr<std::unique_ptr<SubwordModel>> CreateSubwordModel(const VocabularyData& data,
+                                                                 const Vocabulary& vocabulary);
+
+// The implementations, each in a file of its name.
+using CreateModel = absl::StatusOr<std::unique_ptr<SubwordModel>>(const VocabularyData&, const Vocabulary&);
+CreateModel CreateBytePairModel;      // merges over words of bytes
+CreateModel CreatePlainPairModel;     // merges over lines of plain text
+CreateModel CreateSentencePairModel;  // scores over plain text
+CreateModel CreateUnigramModel;       // the most probable spelling
+CreateModel CreateWordPieceModel;     // the longest pieces from the left
 
 }  // namespace inferd::tokenizer

@@ -16,6 +16,10 @@ constexpr std::string_view kEnds[] = {
     "<|calls|>", "<|flush|>", "<end_of_turn>", "<turn|>", "<|tool_response>", "<eos>", "<EOT>", "_<EOT>",
     "[EOT]", "[EOS]", "<｜end▁of▁sentence｜>", "<end_of_utterance>", "[e~["};
 
+// What SentencePiece and BERT call their tokens, for files that do not give the ids.
+constexpr std::pair<std::string_view, std::string_view> kUsualRoles[] = {
+    {"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"bos", "[CLS]"}, {"seperator", "[SEP]"}, {"unknown", "[UNK]"}};
+
 // The byte that "<0xHH>" spells; nullopt for any other spelling.
 std::optional<uint8_t> ByteOfSpelling(std::string_view spelling) {
   if (spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>') return std::nullopt;
@@ -112,7 +116,7 @@ absl::Status Vocabulary::SetScores(const std::vector<float>& scores) {
 
 absl::Status Vocabulary::SetSpecialIds(const VocabularyData& data) {
   const auto role = [this](std::string_view name) -> std::optional<int32_t>* {
-    if (name == "bos") return &bos_;
+    if (name == "bos" || name == "cls") return &bos_;
     if (name == "eos") return &eos_;
     if (name == "eot") return &eot_;
     if (name == "eom") return &eom_;
@@ -125,6 +129,12 @@ absl::Status Vocabulary::SetSpecialIds(const VocabularyData& data) {
       return InvalidArgument("tokenizer.ggml.{}_token_id = {}, expected 0 to {}", special.name, special.id, size() - 1);
     }
     if (std::optional<int32_t>* target = role(special.name)) *target = static_cast<int32_t>(special.id);
+  }
+  if (data.model == "gpt2") return absl::OkStatus();
+  for (const auto& [name, spelling] : kUsualRoles) {
+    std::optional<int32_t>& target = *role(name);
+    const int32_t id = Find(spelling);
+    if (!target.has_value() && id >= 0 && kinds_[id] != TokenKind::kNormal) target = id;
   }
   return absl::OkStatus();
 }

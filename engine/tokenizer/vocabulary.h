@@ -42,7 +42,7 @@ class Vocabulary {
   bool is_protected(int32_t id) const { return protected_[id]; }
   bool ends_generation(int32_t id) const { return ends_generation_[id]; }
 
-  std::optional<int32_t> bos() const { return bos_; }
+  std::optional<int32_t> bos() const { return bos_; }  // of BERT: [CLS]
   std::optional<int32_t> eos() const { return eos_; }
   std::optional<int32_t> unknown() const { return unknown_; }
   std::optional<int32_t> separator() const { return separator_; }

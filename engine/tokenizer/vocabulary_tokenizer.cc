@@ -20,12 +20,13 @@ class VocabularyTokenizer final : public Tokenizer {
         matcher_(*vocabulary_, data),
         adds_bos_(data.add_bos.value_or(model_->default_add_bos())),
         adds_eos_(data.add_eos.value_or(model_->default_add_eos())),
+        ending_(data.model == "bert" ? vocabulary_->separator() : vocabulary_->eos()),
         fingerprint_(FingerprintOf(data)) {}
 
   // Without a token to add, add_bos and add_eos make no sense.
   absl::Status Check() const {
     if (adds_bos_ && !bos().has_value()) return Missing("add_bos_token", "bos_token_id");
-    if (adds_eos_ && !ending().has_value()) return Missing("add_eos_token", "eos_token_id");
+    if (adds_eos_ && !ending_.has_value()) return Missing("add_eos_token", "eos_token_id");
     return absl::OkStatus();
   }
 
@@ -33,7 +34,7 @@ class VocabularyTokenizer final : public Tokenizer {
     const ByteRange all = {0, text.size()};
     ASSIGN_OR_RETURN(std::vector<int32_t> ids,
                      EncodeText(text, {&all, options.parse_special ? size_t{1} : size_t{0}}, options.add_special));
-    if (options.add_special && adds_eos_) ids.push_back(*ending());
+    if (options.add_special && adds_eos_) ids.push_back(*ending_);
     return ids;
   }
 
@@ -95,9 +96,6 @@ class VocabularyTokenizer final : public Tokenizer {
     return InvalidArgument("tokenizer.ggml.{}: missing, but tokenizer.ggml.{} asks for it", key, flag);
   }
 
-  // The token that add_eos adds.
-  std::optional<int32_t> ending() const { return vocabulary_->eos(); }
-
   absl::StatusOr<std::vector<int32_t>> EncodeText(std::string_view text, std::span<const ByteRange> trusted,
                                                   bool add_bos) const {
     std::vector<Fragment> fragments;
@@ -120,20 +118,16 @@ class VocabularyTokenizer final : public Tokenizer {
   std::unique_ptr<const SubwordModel> model_;
   SpecialMatcher matcher_;
   bool adds_bos_, adds_eos_;
+  std::optional<int32_t> ending_;  // what add_eos adds
   uint64_t fingerprint_;
 };
-
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateModel(const VocabularyData& data, const Vocabulary& vocabulary) {
-  if (data.model == "gpt2") return CreateBytePairModel(data, vocabulary);
-  return Unimplemented("tokenizer.ggml.model = \"{}\": unknown, expected gpt2", data.model);
-}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Tokenizer>> CreateTokenizer(const VocabularyData& data) {
   ASSIGN_OR_RETURN(Vocabulary checked, Vocabulary::Create(data));
   auto vocabulary = std::make_unique<const Vocabulary>(std::move(checked));
-  ASSIGN_OR_RETURN(std::unique_ptr<SubwordModel> model, CreateModel(data, *vocabulary));
+  ASSIGN_OR_RETURN(std::unique_ptr<SubwordModel> model, CreateSubwordModel(data, *vocabulary));
   auto tokenizer = std::make_unique<VocabularyTokenizer>(std::move(vocabulary), std::move(model), data);
   RETURN_IF_ERROR(tokenizer->Check());
   return tokenizer;
