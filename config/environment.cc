@@ -1,5 +1,7 @@
 #include "config/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -32,6 +34,19 @@ absl::StatusOr<InstructionSet> ChosenInstructionSet(InstructionSet configured) {
   const absl::StatusOr<InstructionSet> set = ParseInstructionSet(value);
   if (!set.ok()) return Annotate(set.status(), "INFERD_ISA");
   return set;
+}
+
+std::vector<std::string> EnvironmentForChildren() {
+  constexpr std::array<std::string_view, 5> kOurs = {
+      "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=", "LISTEN_FDS=", "LISTEN_PID="};
+  std::vector<std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool ours =
+        std::any_of(kOurs.begin(), kOurs.end(), [&](std::string_view name) { return text.starts_with(name); });
+    if (!ours) out.emplace_back(text);
+  }
+  return out;
 }
 
 std::string HomeDirectory() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "config/config.h"
@@ -20,6 +21,9 @@ absl::StatusOr<InstructionSet> ParseInstructionSet(std::string_view name);
 
 // INFERD_ISA if it is set, else `configured`; INVALID_ARGUMENT for a name that is none.
 absl::StatusOr<InstructionSet> ChosenInstructionSet(InstructionSet configured);
+
+// The environment that child processes get: ours without what the service manager meant for us alone.
+std::vector<std::string> EnvironmentForChildren();
 
 // HOME, empty if not set: where inferctl keeps the lines typed before.
 std::string HomeDirectory();

@@ -14,6 +14,7 @@
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
+#include "config/environment.h"
 #include "config/options.h"
 #include "config/units.h"
 
@@ -272,7 +273,9 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
 
 absl::StatusOr<Config> LoadConfig(const std::string& file) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-  return ParseConfig(text, file);
+  ASSIGN_OR_RETURN(Config config, ParseConfig(text, file));
+  ASSIGN_OR_RETURN(config.instruction_set, ChosenInstructionSet(config.instruction_set));
+  return config;
 }
 
 }  // namespace inferd::config

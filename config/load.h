@@ -12,11 +12,12 @@
 
 namespace inferd::config {
 
-// Reads and checks a file (also /dev/fd/N). Relative paths in it count from the file's directory.
+// Reads and checks a file (also /dev/fd/N). Relative paths in it count from the file's directory. INFERD_ISA in the
+// environment goes before the file's instruction_set.
 //   NOT_FOUND, PERMISSION_DENIED...  the file cannot be read; INVALID_ARGUMENT  it is wrong
 absl::StatusOr<Config> LoadConfig(const std::string& file);
 
-// The same for text; `file` is for messages and relative paths alone.
+// The same for text, without the environment; `file` is for messages and relative paths alone.
 absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& file);
 
 // All options as YAML, in the order of the table.

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <deque>
 #include <thread>
 
@@ -35,10 +36,6 @@ namespace {
 
 // A pipe takes this much in one piece, so that lines of several processes do not mix.
 constexpr size_t kAtomicBytes = PIPE_BUF;
-
-}  // namespace
-
-namespace {
 
 // Waits until `fd` takes bytes; false when the queue is given up meanwhile.
 template <typename State>
@@ -100,7 +97,12 @@ void WriteLoop(std::shared_ptr<State> state) {
 }  // namespace
 
 LineQueue::LineQueue(int fd, size_t capacity_bytes) : state_(std::make_shared<State>(fd, capacity_bytes)) {
+  // The thread takes no signals: it may be older than the signal descriptor of main.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread(WriteLoop<State>, state_).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 LineQueue::~LineQueue() { Close(Milliseconds(0)); }

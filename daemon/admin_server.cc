@@ -1,0 +1,231 @@
+#include "daemon/admin_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
+#include <sys/socket.h>
+
+#include <string>
+#include <utility>
+
+#include "config/base/status.h"
+#include "config/base/unique_fd.h"
+#include "daemon/event_loop.h"
+#include "daemon/gateway_keeper.h"
+#include "daemon/operations.h"
+#include "daemon/routes.h"
+#include "daemon/supervisor.h"
+#include "inferd/v1/admin.grpc.pb.h"
+
+namespace inferd::daemon {
+namespace {
+
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+
+// The codes of both are the canonical ones, with the same numbers.
+grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()), std::string(MessageOf(status)));
+}
+
+Milliseconds Clamped(uint64_t milliseconds) {
+  constexpr uint64_t kDay = 86'400'000;
+  return Milliseconds(std::min(milliseconds, kDay));
+}
+
+void Fill(const MemoryPlan& plan, v1::MemoryPlan& out) {
+  out.set_weights_bytes(plan.weights_bytes);
+  out.set_kv_bytes(plan.kv_bytes);
+  out.set_scratch_bytes(plan.scratch_bytes);
+  out.set_available_bytes(plan.available_bytes);
+  out.set_fits(plan.fits);
+  out.set_explanation(plan.explanation);
+}
+
+// Streams the newest routing table; one that is overtaken before it could be written is skipped. Owned by gRPC until
+// OnDone; everything but the constructor runs on the loop.
+class RouteStream : public grpc::ServerWriteReactor<v1::RouteSnapshot> {
+ public:
+  explicit RouteStream(Supervisor& supervisor) : supervisor_(supervisor) {
+    supervisor_.loop().Post([this] {
+      watch_ = supervisor_.routes().Watch([this](RouteBoard::Snapshot snapshot) {
+        newest_ = std::move(snapshot);
+        WriteNext();
+      });
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    supervisor_.loop().Post([this, ok] {
+      writing_ = false;
+      if (ok)
+        WriteNext();
+      else
+        End();
+    });
+  }
+  void OnCancel() override {
+    supervisor_.loop().Post([this] { End(); });
+  }
+  void OnDone() override {
+    supervisor_.loop().Post([this] {
+      supervisor_.routes().Unwatch(watch_);
+      delete this;
+    });
+  }
+
+ private:
+  void WriteNext() {
+    // Revision 0 is the table before the first one.
+    if (writing_ || ended_ || newest_ == nullptr || newest_ == written_ || newest_->revision() == 0) return;
+    writing_ = true;
+    written_ = newest_;
+    StartWrite(written_.get());
+  }
+  void End() {
+    if (!std::exchange(ended_, true)) Finish(grpc::Status::CANCELLED);
+  }
+
+  Supervisor& supervisor_;
+  uint64_t watch_ = 0;
+  RouteBoard::Snapshot newest_, written_;
+  bool writing_ = false;
+  bool ended_ = false;
+};
+
+class AdminService : public v1::Admin::CallbackService {
+ public:
+  explicit AdminService(Supervisor& supervisor) : supervisor_(supervisor) {}
+
+  ServerUnaryReactor* Status(CallbackServerContext* context, const v1::StatusRequest*,
+                             v1::StatusResponse* response) override {
+    return OnLoop(context, [this, response](ServerUnaryReactor* reactor) {
+      supervisor_.FillStatus(*response);
+      reactor->Finish(grpc::Status::OK);
+    });
+  }
+
+  ServerUnaryReactor* Load(CallbackServerContext* context, const v1::LoadRequest* request,
+                           v1::LoadResponse* response) override {
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      supervisor_.operations().Load(request->model(), request->path(), request->dry_run(),
+                                    Finishing<SwapResult>(reactor, [response](const SwapResult& result) {
+                                      response->mutable_worker()->set_version(result.new_version);
+                                      response->mutable_worker()->set_fingerprint(result.fingerprint);
+                                      Fill(result.plan, *response->mutable_plan());
+                                    }));
+    });
+  }
+
+  ServerUnaryReactor* Unload(CallbackServerContext* context, const v1::UnloadRequest* request,
+                             v1::UnloadResponse* response) override {
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      supervisor_.operations().Unload(
+          request->model(), request->version(), Clamped(request->drain_ms()),
+          Finishing<uint32_t>(reactor, [response](uint32_t unfinished) { response->set_unfinished(unfinished); }));
+    });
+  }
+
+  ServerUnaryReactor* Swap(CallbackServerContext* context, const v1::SwapRequest* request,
+                           v1::SwapResponse* response) override {
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      const SwapOptions options{.model = request->model(),
+                                .path = request->path(),
+                                .allow_tokenizer_change = request->allow_tokenizer_change(),
+                                .dry_run = request->dry_run(),
+                                .drain = Clamped(request->drain_ms())};
+      supervisor_.operations().Swap(options, Finishing<SwapResult>(reactor, [response](const SwapResult& result) {
+                                      response->set_old_version(result.old_version);
+                                      response->set_new_version(result.new_version);
+                                      response->set_fingerprint(result.fingerprint);
+                                      Fill(result.plan, *response->mutable_plan());
+                                    }));
+    });
+  }
+
+  ServerUnaryReactor* SetTraffic(CallbackServerContext* context, const v1::SetTrafficRequest* request,
+                                 v1::SetTrafficResponse* response) override {
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      if (!request->rollback_on().empty()) {
+        return reactor->Finish({grpc::StatusCode::UNIMPLEMENTED, "rollback_on: automatic rollback is not built yet"});
+      }
+      const std::map<uint64_t, uint32_t> weights(request->weights().begin(), request->weights().end());
+      const absl::Status status = supervisor_.operations().SetTraffic(request->model(), weights);
+      response->set_route_revision(supervisor_.routes().revision());
+      reactor->Finish(ToGrpc(status));
+    });
+  }
+
+  ServerUnaryReactor* Drain(CallbackServerContext* context, const v1::DrainRequest* request,
+                            v1::DrainResponse* response) override {
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      supervisor_.operations().Drain(
+          request->model(), Clamped(request->deadline_ms()),
+          Finishing<uint32_t>(reactor, [response](uint32_t unfinished) { response->set_unfinished(unfinished); }));
+    });
+  }
+
+  ServerUnaryReactor* Reload(CallbackServerContext* context, const v1::ReloadRequest* request,
+                             v1::ReloadResponse* response) override {
+    using Changes = std::vector<std::string>;
+    return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
+      supervisor_.Reload(request->dry_run(), Finishing<Changes>(reactor, [response](const Changes& changes) {
+                           response->mutable_changes()->Add(changes.begin(), changes.end());
+                         }));
+    });
+  }
+
+  grpc::ServerWriteReactor<v1::RouteSnapshot>* WatchRoutes(CallbackServerContext*,
+                                                           const v1::WatchRoutesRequest*) override {
+    return new RouteStream(supervisor_);
+  }
+
+ private:
+  // Request, response and reactor live until the reactor finishes.
+  template <typename Call>
+  ServerUnaryReactor* OnLoop(CallbackServerContext* context, Call call) {
+    ServerUnaryReactor* const reactor = context->DefaultReactor();
+    supervisor_.loop().Post([call, reactor] { call(reactor); });
+    return reactor;
+  }
+
+  template <typename Result, typename Fill>
+  static Operations::Done<Result> Finishing(ServerUnaryReactor* reactor, Fill fill) {
+    return [reactor, fill](absl::StatusOr<Result> result) {
+      if (result.ok()) fill(*result);
+      reactor->Finish(ToGrpc(result.status()));
+    };
+  }
+
+  Supervisor& supervisor_;
+};
+
+}  // namespace
+
+struct AdminServer::Impl {
+  explicit Impl(Supervisor& supervisor) : service(supervisor) {}
+  AdminService service;
+  std::unique_ptr<grpc::Server> server;
+};
+
+AdminServer::AdminServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AdminServer::~AdminServer() = default;
+
+absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supervisor, int listening_fd) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  auto impl = std::make_unique<Impl>(supervisor);
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&impl->service);
+  impl->server = builder.BuildAndStart();
+  if (impl->server == nullptr) return Internal("the admin service cannot be started");
+  supervisor.loop().WatchReadable(listening_fd, [listening_fd, server = impl->server.get()] {
+    UniqueFd connection(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection) grpc::AddInsecureChannelFromFd(server, connection.Release());
+  });
+  return std::unique_ptr<AdminServer>(new AdminServer(std::move(impl)));
+}
+
+void AdminServer::Shutdown() { impl_->server->Shutdown(std::chrono::system_clock::now()); }
+
+}  // namespace inferd::daemon

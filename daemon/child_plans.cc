@@ -1,0 +1,60 @@
+#include "daemon/child_plans.h"
+
+#include <memory>
+#include <random>
+
+#include "config/load.h"
+#include "daemon/run_directory.h"
+
+namespace inferd::daemon {
+namespace {
+
+// When memory runs out, workers go first and the supervisor last.
+constexpr int kWorkerOomScore = 500;
+constexpr int kGatewayOomScore = 200;
+
+std::function<double()> RandomNumbers() {
+  auto engine = std::make_shared<std::mt19937_64>(std::random_device{}());
+  return [engine] { return std::uniform_real_distribution<double>(0, 1)(*engine); };
+}
+
+}  // namespace
+
+ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
+                       const config::ModelOptions& model, uint64_t version) {
+  const std::string socket = WorkerSocketPath(config.run_directory, model.name, version);
+  config::Config own = config;
+  own.models = {model};
+  ProcessPlan plan;
+  plan.name = "worker " + model.name + "@" + std::to_string(version);
+  plan.spec = {
+      .program = programs + "/inferd-worker",
+      .arguments = {"--model", model.name, "--model-version", std::to_string(version), "--listen", "unix:" + socket},
+      .config_yaml = PrintConfig(own),
+      .oom_score = kWorkerOomScore};
+  plan.socket_path = socket;
+  plan.probe = [&loop, socket](ProbeEvents events) { return ProbeWorker(loop, socket, std::move(events)); };
+  plan.options = config.supervisor;
+  plan.random = RandomNumbers();
+  return plan;
+}
+
+ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
+                        GatewaySockets sockets) {
+  ProcessPlan plan;
+  plan.name = "gateway";
+  plan.spec = {.program = programs + "/inferd-gateway",
+               .arguments = {"--admin", config.listen.admin.ToString()},
+               .config_yaml = PrintConfig(config),
+               .descriptors = {{"--http-fd", sockets.http_fd}, {"--grpc-fd", sockets.grpc_fd}},
+               .oom_score = kGatewayOomScore};
+  plan.probe = [&loop, address = config.listen.grpc](ProbeEvents events) {
+    return ProbeGateway(loop, address, std::move(events));
+  };
+  plan.watch_progress = false;
+  plan.options = config.supervisor;
+  plan.random = RandomNumbers();
+  return plan;
+}
+
+}  // namespace inferd::daemon

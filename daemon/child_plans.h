@@ -1,0 +1,25 @@
+// How each kind of child is started: program, arguments, descriptors and configuration, as the process protocol says.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+#include "daemon/managed_process.h"
+
+namespace inferd::daemon {
+
+// Listening sockets that the gateway inherits.
+struct GatewaySockets {
+  int http_fd = -1;
+  int grpc_fd = -1;
+};
+
+// `programs`: the directory of inferd-worker and inferd-gateway. The worker gets the whole configuration, with the
+// entry of its model replaced by `model` (a swap may have given it another file).
+ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
+                       const config::ModelOptions& model, uint64_t version);
+
+ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
+                        GatewaySockets sockets);
+
+}  // namespace inferd::daemon

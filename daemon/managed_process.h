@@ -1,0 +1,122 @@
+// Keeps one child running as worker_state.h says: spawns it, waits for its readiness, watches its progress, restarts it
+// after a crash and ends it after a drain.
+//
+//   ManagedProcess worker(loop, spawner, {.name = "chat@1", .spec = ..., .probe = ...}, [&] { PublishRoutes(); });
+//   worker.Start();
+//   ...  worker.OnExit(wait_status) when waitpid returned worker.pid()
+//   worker.Stop();
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/base/clock.h"
+#include "config/config.h"
+#include "daemon/backoff.h"
+#include "daemon/event_loop.h"
+#include "daemon/probe.h"
+#include "daemon/spawner.h"
+#include "daemon/watchdog.h"
+#include "daemon/worker_state.h"
+
+namespace inferd::daemon {
+
+struct ProcessPlan {
+  // For the log, e.g. "worker chat@1".
+  std::string name;
+  ProcessSpec spec;
+  // Where a worker listens; empty for the gateway.
+  std::string socket_path;
+  std::function<std::unique_ptr<Probe>(ProbeEvents)> probe;
+  // Whether the process is what was asked for; called when it first serves.
+  std::function<absl::Status(const WorkerReport&)> verify;
+  // Whether progress is watched (not for the gateway).
+  bool watch_progress = true;
+  config::SupervisorOptions options;
+  std::function<double()> random;
+};
+
+// What the exit status of a child means, for people; `out_of_memory` if the kernel counted a kill since its start.
+std::string DescribeExit(int wait_status, bool out_of_memory);
+
+class ManagedProcess {
+ public:
+  // `on_change` is called after each change of state, when it may already be the next one.
+  ManagedProcess(EventLoop& loop, Spawner& spawner, ProcessPlan plan, std::function<void()> on_change);
+  ~ManagedProcess();
+  ManagedProcess(const ManagedProcess&) = delete;
+
+  // Also ends a wait in BACKOFF or a FAILED state, with a new restart budget.
+  void Start();
+  // SIGTERM now, SIGKILL at `deadline` (with a little time beyond it for the process to say goodbye).
+  void Stop(Milliseconds deadline);
+  // Asks for a new report(); false if there is no process to ask.
+  bool Ask();
+  // SIGKILL now, no restart.
+  void Kill();
+  // The caller has waited for pid().
+  void OnExit(int wait_status);
+
+  WorkerState state() const { return state_; }
+  // -1 while there is none.
+  pid_t pid() const { return pid_; }
+  uint32_t restarts() const { return restarts_; }
+  const std::string& last_error() const { return last_error_; }
+  WallTime state_since() const { return state_since_; }
+  // From the newest spawn to readiness; 0 before.
+  Milliseconds ready_after() const { return ready_after_; }
+  // Until the next start while in BACKOFF, else 0.
+  Milliseconds backoff_left() const;
+  // The newest that it said; of a former process until the new one answers.
+  const WorkerReport& report() const { return report_; }
+  MonotonicTime reported_at() const { return reported_at_; }
+  const std::string& name() const { return plan_.name; }
+  const std::string& socket_path() const { return plan_.socket_path; }
+
+ private:
+  void Handle(WorkerEvent event);
+  void Perform(WorkerAction action);
+  void Spawn();
+  void Terminate();
+  void DecideRestart();
+  void Settle();
+  void ArmDeadline(Milliseconds delay);
+  void OnHealth(bool serving);
+  void OnReport(const WorkerReport& report);
+  void Poll();
+  std::string ReadReport();
+  // Cause of the end that we are about to bring about; the first one counts.
+  void SetCause(std::string cause);
+
+  EventLoop& loop_;
+  Spawner& spawner_;
+  const ProcessPlan plan_;
+  const std::function<void()> on_change_;
+  Backoff backoff_;
+
+  WorkerState state_ = WorkerState::kStopped;
+  WallTime state_since_;
+  pid_t pid_ = -1;
+  UniqueFd report_pipe_;
+  std::unique_ptr<Probe> probe_;
+  std::optional<Watchdog> watchdog_;
+  WorkerReport report_;
+  std::string cause_;
+  MonotonicTime reported_at_;
+  bool hopeless_ = false;  // a restart would not help
+  uint64_t oom_kills_before_ = 0;
+  std::string last_error_;
+  uint32_t restarts_ = 0;
+  Milliseconds drain_{0};
+  MonotonicTime spawned_at_;
+  MonotonicTime retry_at_;
+  Milliseconds ready_after_{0};
+  EventLoop::TimerId deadline_timer_ = 0;
+  EventLoop::TimerId poll_timer_ = 0;
+  // Expires with this object, for what was posted to the loop.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace inferd::daemon

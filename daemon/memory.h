@@ -1,0 +1,32 @@
+// How much memory a model needs and how much the machine has, before anything is started.
+//
+//   MemoryPlan plan = PlanMemory(model, weights_bytes, AvailableMemory());
+//   if (!plan.fits) return ResourceExhausted("{}", plan.explanation);
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/config.h"
+
+namespace inferd::daemon {
+
+struct MemoryPlan {
+  uint64_t weights_bytes = 0;
+  uint64_t kv_bytes = 0;
+  uint64_t scratch_bytes = 0;
+  uint64_t available_bytes = 0;
+  bool fits = false;
+  std::string explanation;
+};
+
+// `weights_bytes`: the size of the file, 0 where a running worker has it mapped already.
+MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes);
+
+// The least of what the kernel says is available and what the limits of our control groups leave.
+uint64_t AvailableMemory();
+
+// Processes of our control group that the kernel has killed for memory so far.
+uint64_t OutOfMemoryKills();
+
+}  // namespace inferd::daemon

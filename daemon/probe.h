@@ -1,0 +1,52 @@
+// What the supervisor hears from a running child: readiness from its health service, and what a worker says of itself.
+//
+//   auto probe = ProbeWorker(loop, socket_path, {.on_health = [&](bool serving) { ... },
+//                                                .on_report = [&](const WorkerReport& report) { ... }});
+//   probe->Ask();
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "config/base/address.h"
+
+namespace inferd::daemon {
+
+class EventLoop;
+
+struct WorkerReport {
+  std::string model;
+  uint64_t version = 0;
+  // Of weights and tokenizer together, and of the tokenizer alone.
+  std::string fingerprint;
+  std::string tokenizer_fingerprint;
+  uint64_t steps = 0;
+  // Running and waiting.
+  uint32_t requests = 0;
+  double load_progress = 0;
+  uint64_t resident_bytes = 0;
+};
+
+// Called on the loop's thread, and never after the probe is gone.
+struct ProbeEvents {
+  std::function<void(bool serving)> on_health;
+  std::function<void(const WorkerReport&)> on_report;
+};
+
+class Probe {
+ public:
+  virtual ~Probe() = default;
+  // Gives one on_report, or nothing if the child does not answer in time.
+  virtual void Ask() = 0;
+  // Gives up the stream of health, which would keep a server that drains from ending.
+  virtual void StopWatching() = 0;
+};
+
+// Connects as soon as the worker listens.
+std::unique_ptr<Probe> ProbeWorker(EventLoop& loop, const std::string& socket_path, ProbeEvents events);
+// Its address is one that we listen on ourselves; Ask gives an empty report at once.
+std::unique_ptr<Probe> ProbeGateway(EventLoop& loop, const Address& address, ProbeEvents events);
+
+}  // namespace inferd::daemon

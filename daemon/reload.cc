@@ -1,0 +1,108 @@
+#include "daemon/reload.h"
+
+#include "config/base/status.h"
+#include "config/load.h"
+
+namespace inferd::daemon {
+namespace {
+
+using config::Config;
+using config::ModelOptions;
+
+// Options are compared as they are printed, so that none can be forgotten here.
+std::string Printed(const ModelOptions& model, bool with_aliases) {
+  Config config;
+  config.models = {model};
+  if (!with_aliases) config.models[0].aliases.clear();
+  return PrintConfig(config);
+}
+
+// What the gateway alone is told by its configuration.
+std::string PrintedForGateway(const Config& config) {
+  Config part;
+  part.auth = config.auth;
+  part.limits = config.limits;
+  part.log = config.log;
+  return PrintConfig(part);
+}
+
+// A port that the system chose for 0 is what 0 meant.
+std::string InForce(const Address& running, const Address& next) {
+  Address in_force = next;
+  if (next.port == 0) in_force.port = running.port;
+  return in_force.ToString();
+}
+
+absl::Status CheckFixed(const Config& running, const Config& next) {
+  const auto check = [](std::string_view option, const std::string& was, const std::string& is) -> absl::Status {
+    if (was == is) return absl::OkStatus();
+    return FailedPrecondition("{}: cannot change from {} to {} without a restart of the daemon", option, was, is);
+  };
+  RETURN_IF_ERROR(check("listen.http", running.listen.http.ToString(), InForce(running.listen.http, next.listen.http)));
+  RETURN_IF_ERROR(check("listen.grpc", running.listen.grpc.ToString(), InForce(running.listen.grpc, next.listen.grpc)));
+  RETURN_IF_ERROR(check("listen.admin", running.listen.admin.ToString(), next.listen.admin.ToString()));
+  return check("run_directory", running.run_directory, next.run_directory);
+}
+
+void PlanModel(const RunningModel* running, const ModelOptions& next, const FileIdentity& file, bool other_kernels,
+               ReloadPlan& plan) {
+  const auto start = [&](std::string_view why) {
+    plan.rollout.starts.push_back({.options = next, .file = file});
+    plan.changes.push_back(fmt::format("{}: {}", next.name, why));
+  };
+  if (running == nullptr) return start("added");
+  if (running->options.path != next.path) return start(fmt::format("swapped to {}", next.path));
+  if (running->file != file) return start("swapped, the file changed");
+  if (Printed(running->options, false) != Printed(next, false)) return start("replaced, its options changed");
+  if (other_kernels) return start("replaced, instruction_set changed");
+  if (Printed(running->options, true) != Printed(next, true)) {
+    plan.rollout.renames.push_back(next);
+    plan.changes.push_back(fmt::format("{}: aliases changed", next.name));
+  }
+  if (running->failed) {
+    plan.retries.push_back(next.name);
+    plan.changes.push_back(fmt::format("{}: had failed, started again", next.name));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file) {
+  IdentifiedConfig out;
+  ASSIGN_OR_RETURN(out.config, config::LoadConfig(file));
+  for (const ModelOptions& model : out.config.models) {
+    const absl::StatusOr<FileIdentity> identity = IdentifyFile(model.path);
+    if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: model {}", file, model.name));
+    out.models[model.name] = *identity;
+  }
+  if (!out.config.auth.keys_file.empty()) {
+    const absl::StatusOr<FileIdentity> identity = IdentifyFile(out.config.auth.keys_file);
+    if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: auth.keys_file", file));
+    out.keys = *identity;
+  }
+  return out;
+}
+
+absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const IdentifiedConfig& next) {
+  RETURN_IF_ERROR(CheckFixed(running.config, next.config));
+  ReloadPlan plan;
+  plan.rollout.drain = next.config.supervisor.drain;
+  const bool other_kernels = running.config.instruction_set != next.config.instruction_set;
+  for (const ModelOptions& model : next.config.models) {
+    const auto found = running.models.find(model.name);
+    const RunningModel* const now = found == running.models.end() ? nullptr : &found->second;
+    PlanModel(now, model, next.models.at(model.name), other_kernels, plan);
+  }
+  for (const auto& [name, model] : running.models) {
+    if (next.config.FindModel(name) != nullptr) continue;
+    plan.rollout.removes.push_back(name);
+    plan.changes.push_back(fmt::format("{}: removed", name));
+  }
+  if (PrintedForGateway(running.config) != PrintedForGateway(next.config) || running.keys != next.keys) {
+    plan.replace_gateway = true;
+    plan.changes.push_back("gateway: replaced, auth, limits or log changed");
+  }
+  return plan;
+}
+
+}  // namespace inferd::daemon

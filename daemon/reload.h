@@ -1,0 +1,51 @@
+// What a new configuration changes, found out before anything is done: a pure function, so that --dry-run and the real
+// reload cannot differ.
+//
+//   ASSIGN_OR_RETURN(ReloadPlan plan, PlanReload(running, next));
+//   for (const std::string& line : plan.changes) LogInfo(line);
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/rollout.h"
+
+namespace inferd::daemon {
+
+// A configuration with the identity of each file that it names.
+struct IdentifiedConfig {
+  config::Config config;
+  std::map<std::string, FileIdentity> models;  // by model name
+  std::optional<FileIdentity> keys;
+};
+
+// Reads the file and what it names. Blocks on the disk: not for the loop's thread.
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file);
+
+struct RunningModel {
+  config::ModelOptions options;
+  FileIdentity file;
+  bool failed = false;
+};
+
+struct RunningState {
+  config::Config config;
+  std::optional<FileIdentity> keys;
+  std::map<std::string, RunningModel> models;
+};
+
+struct ReloadPlan {
+  RolloutRequest rollout;
+  // Unchanged models that failed: started again.
+  std::vector<std::string> retries;
+  bool replace_gateway = false;
+  // One line for each change.
+  std::vector<std::string> changes;
+};
+
+// FAILED_PRECONDITION names an option that cannot change while the daemon runs.
+absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const IdentifiedConfig& next);
+
+}  // namespace inferd::daemon

@@ -1,0 +1,78 @@
+#include "daemon/run_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+
+#include "config/base/status.h"
+
+namespace inferd::daemon {
+namespace {
+
+constexpr size_t kMaxNameBytes = 16;
+
+absl::Status MakeDirectory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
+  if (errno != EEXIST) return FromErrno(errno, fmt::format("run_directory: make {}", path));
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
+  if (!S_ISDIR(file.st_mode)) return FailedPrecondition("run_directory: {} is not a directory", path);
+  if (file.st_uid != geteuid() && geteuid() != 0) {
+    return FailedPrecondition("run_directory: {} belongs to user {}, not to {}", path, file.st_uid, geteuid());
+  }
+  if (access(path.c_str(), W_OK | X_OK) != 0) return FromErrno(errno, fmt::format("run_directory: {}", path));
+  return absl::OkStatus();
+}
+
+// The kernel frees the lock when the process ends, however it ends.
+absl::StatusOr<UniqueFd> Lock(const std::string& path) {
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return FromErrno(errno, path);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return AlreadyExists("{}: held by another inferd that runs there", path);
+  return fd;
+}
+
+void RemoveSockets(const std::string& path) {
+  DIR* const directory = opendir(path.c_str());
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    if (std::string_view(entry->d_name).ends_with(".sock")) unlink((path + "/" + entry->d_name).c_str());
+  }
+  closedir(directory);
+}
+
+// FNV-1a, 32 bits: tells names apart, no more.
+uint32_t Digest(std::string_view text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+std::string FileName(std::string_view model) {
+  std::string name(model.substr(0, kMaxNameBytes));
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_'; }, '_');
+  return name == model ? name : fmt::format("{}-{:08x}", name, Digest(model));
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory) {
+  RETURN_IF_ERROR(MakeDirectory(directory));
+  RETURN_IF_ERROR(MakeDirectory(directory + "/w"));
+  ASSIGN_OR_RETURN(UniqueFd lock, Lock(directory + "/lock"));
+  RemoveSockets(directory + "/w");
+  return lock;
+}
+
+std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version) {
+  return fmt::format("{}/w/{}-{}.sock", directory, FileName(model), version);
+}
+
+}  // namespace inferd::daemon

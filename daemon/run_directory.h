@@ -1,0 +1,25 @@
+// The directory of the unix sockets: admin.sock, and w/ with one socket a worker.
+//
+//   ASSIGN_OR_RETURN(UniqueFd lock, PrepareRunDirectory("/run/inferd"));       // kept while the daemon runs
+//   std::string path = WorkerSocketPath("/run/inferd", "chat", 1);     // /run/inferd/w/chat-1.sock
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "config/base/unique_fd.h"
+
+namespace inferd::daemon {
+
+// Makes what is missing (mode 0700), locks the directory for this process and removes worker sockets that a daemon
+// which died has left.
+//   ALREADY_EXISTS       another daemon runs there
+//   FAILED_PRECONDITION  the path is no directory or belongs to another user
+absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory);
+
+// Characters that a file name should not have are replaced and told apart by a digest; always fits a socket address.
+std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version);
+
+}  // namespace inferd::daemon

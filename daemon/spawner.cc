@@ -1,0 +1,131 @@
+// Between fork and exec the child makes system calls alone: other threads of ours may hold any lock.
+#include "daemon/spawner.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "config/base/status.h"
+#include "config/environment.h"
+
+namespace inferd::daemon {
+namespace {
+
+constexpr int kExitNotExecuted = 127;
+
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+absl::StatusOr<Pipe> OpenPipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return FromErrno(errno, "pipe");
+  return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+// A file in memory that nobody can change any more.
+absl::StatusOr<UniqueFd> SealedFile(const std::string& content) {
+  UniqueFd fd(memfd_create("inferd.yaml", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return FromErrno(errno, "memfd_create");
+  if (write(fd.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
+    return FromErrno(errno, "write of the configuration for a child");
+  }
+  const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (fcntl(fd.get(), F_ADD_SEALS, seals) != 0) return FromErrno(errno, "F_ADD_SEALS");
+  return fd;
+}
+
+// All that the child needs, made before the fork.
+struct ExecPlan {
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+  std::vector<int> inherited;
+  std::string oom_score;
+  int null_fd = -1;
+  int report_fd = -1;
+  pid_t parent = -1;
+  std::vector<char*> argv, envp;
+
+  void Finish() {
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    for (std::string& variable : environment) envp.push_back(variable.data());
+    envp.push_back(nullptr);
+  }
+};
+
+void SetOomScore(const std::string& score) {
+  const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  [[maybe_unused]] const ssize_t written = write(fd, score.data(), score.size());
+  close(fd);
+}
+
+[[noreturn]] void RunChild(const ExecPlan& plan) {
+  // Its own group: Ctrl-C on a terminal reaches the supervisor alone, which then drains.
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(kExitNotExecuted);
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  SetOomScore(plan.oom_score);
+  dup2(plan.null_fd, STDIN_FILENO);
+  for (const int fd : plan.inherited) fcntl(fd, F_SETFD, 0);
+  execve(plan.argv[0], plan.argv.data(), plan.envp.data());
+  constexpr char kReason[] = "the program cannot be executed\n";
+  [[maybe_unused]] const ssize_t written = write(plan.report_fd, kReason, sizeof kReason - 1);
+  _exit(kExitNotExecuted);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SystemSpawner>> SystemSpawner::Create() {
+  ASSIGN_OR_RETURN(Pipe lifeline, OpenPipe());
+  UniqueFd null_file(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_file) return FromErrno(errno, "/dev/null");
+  return std::unique_ptr<SystemSpawner>(
+      new SystemSpawner(std::move(lifeline.read_end), std::move(lifeline.write_end), std::move(null_file)));
+}
+
+absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
+  ASSIGN_OR_RETURN(const UniqueFd config, SealedFile(spec.config_yaml));
+  ASSIGN_OR_RETURN(Pipe report, OpenPipe());
+  if (fcntl(report.read_end.get(), F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "report pipe");
+
+  ExecPlan plan{.environment = config::EnvironmentForChildren(),
+                .oom_score = std::to_string(spec.oom_score),
+                .null_fd = null_file_.get(),
+                .report_fd = report.write_end.get(),
+                .parent = getpid()};
+  plan.arguments = {spec.program, "--config", fmt::format("/dev/fd/{}", config.get())};
+  plan.arguments.insert(plan.arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  plan.inherited.push_back(config.get());
+  std::vector<std::pair<std::string, int>> descriptors = spec.descriptors;
+  descriptors.emplace_back("--lifeline-fd", lifeline_read_.get());
+  descriptors.emplace_back("--report-fd", report.write_end.get());
+  for (const auto& [flag, fd] : descriptors) {
+    plan.arguments.insert(plan.arguments.end(), {flag, std::to_string(fd)});
+    plan.inherited.push_back(fd);
+  }
+  plan.Finish();
+
+  // _Fork, unlike fork, runs no handlers of libraries.
+  const pid_t pid = _Fork();
+  if (pid == 0) RunChild(plan);
+  if (pid < 0) return FromErrno(errno, "fork");
+  return Spawned{.pid = pid, .report = std::move(report.read_end)};
+}
+
+void SystemSpawner::Signal(pid_t pid, int signal) {
+  // Until we wait for it, the id belongs to our child, even if it is dead.
+  kill(pid, signal);
+}
+
+}  // namespace inferd::daemon

@@ -1,0 +1,65 @@
+// Starts the supervisor's children and signals them. A child gets its configuration in a sealed memory file, the read
+// end of the lifeline (it ends when the supervisor does) and a pipe on which it says why it failed.
+//
+//   ASSIGN_OR_RETURN(auto spawner, SystemSpawner::Create());
+//   ASSIGN_OR_RETURN(Spawned child, spawner->Spawn({.program = ".../inferd-worker", .arguments = {"--model", "chat"},
+//                                                   .config_yaml = PrintConfig(config)}));
+//   spawner->Signal(child.pid, SIGTERM);
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "config/base/unique_fd.h"
+
+namespace inferd::daemon {
+
+struct ProcessSpec {
+  std::string program;
+  // After the program's name. --config, --lifeline-fd, --report-fd and the descriptors' flags are added.
+  std::vector<std::string> arguments;
+  std::string config_yaml;
+  // Flag and open descriptor of ours that the child inherits, e.g. {"--http-fd", 7}.
+  std::vector<std::pair<std::string, int>> descriptors;
+  // -1000..1000, added to what the kernel weighs when memory runs out: more is killed earlier.
+  int oom_score = 0;
+};
+
+struct Spawned {
+  pid_t pid = -1;
+  // Read end of the report pipe, non-blocking.
+  UniqueFd report;
+};
+
+class Spawner {
+ public:
+  virtual ~Spawner() = default;
+  // A program that cannot be executed is a child that exits with 127 and reports it.
+  virtual absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) = 0;
+  virtual void Signal(pid_t pid, int signal) = 0;
+};
+
+class SystemSpawner : public Spawner {
+ public:
+  static absl::StatusOr<std::unique_ptr<SystemSpawner>> Create();
+
+  absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) override;
+  void Signal(pid_t pid, int signal) override;
+
+ private:
+  SystemSpawner(UniqueFd lifeline_read, UniqueFd lifeline_write, UniqueFd null_file)
+      : lifeline_read_(std::move(lifeline_read)),
+        lifeline_write_(std::move(lifeline_write)),
+        null_file_(std::move(null_file)) {}
+
+  const UniqueFd lifeline_read_;
+  const UniqueFd lifeline_write_;  // held open; closed by the kernel when we die
+  const UniqueFd null_file_;
+};
+
+}  // namespace inferd::daemon

@@ -1,0 +1,303 @@
+#include "daemon/supervisor.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+
+#include "config/base/child_process.h"
+#include "config/base/log.h"
+#include "config/base/signals.h"
+#include "config/base/status.h"
+#include "config/base/version.h"
+#include "config/load.h"
+#include "daemon/admin_server.h"
+#include "daemon/child_plans.h"
+#include "daemon/event_loop.h"
+#include "daemon/fleet.h"
+#include "daemon/gateway_keeper.h"
+#include "daemon/notify.h"
+#include "daemon/operations.h"
+#include "daemon/routes.h"
+#include "daemon/run_directory.h"
+#include "inferd/v1/admin.pb.h"
+
+namespace inferd::daemon {
+namespace {
+
+enum class Phase { kStarting, kServing, kDraining, kEnded };
+
+}  // namespace
+
+struct Supervisor::Impl {
+  SupervisorOptions options;
+  config::Config config;
+  std::optional<FileIdentity> keys;
+  UniqueFd run_lock, signals, http, grpc, admin;
+  std::unique_ptr<EventLoop> loop;
+  std::unique_ptr<SystemSpawner> spawner;
+  RouteBoard routes;
+  std::unique_ptr<Fleet> fleet;
+  std::unique_ptr<GatewayKeeper> gateway;
+  std::unique_ptr<Operations> operations;
+  std::unique_ptr<AdminServer> admin_server;
+  Phase phase = Phase::kStarting;
+  bool change_posted = false;
+  WallTime started_at;
+  MonotonicTime drain_deadline;
+  std::string last_reload;
+  uint64_t reloads_ok = 0, reloads_failed = 0;
+  uint32_t reloads_running = 0;
+
+  absl::Status OpenSockets();
+  absl::Status Build(Supervisor& supervisor);
+  void StartModels();
+  void OnSignals();
+  void ReapChildren();
+  void OnChange();
+  void AfterChange();
+  void ReportReadiness();
+  void BeginDrain();
+  void ContinueDrain();
+  void KillEverything();
+  void ApplySettings(const ReloadPlan& plan);
+  void FeedWatchdog(Milliseconds interval);
+  void Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done);
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+// set-up
+
+absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Create(const SupervisorOptions& options,
+                                                               const config::Config& config) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  impl->config = config;
+  ASSIGN_OR_RETURN(impl->signals, OpenSignalFd({SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD}));
+  RETURN_IF_ERROR(impl->OpenSockets());
+  Impl& parts = *impl;
+  std::unique_ptr<Supervisor> supervisor(new Supervisor(std::move(impl)));
+  RETURN_IF_ERROR(parts.Build(*supervisor));
+  return supervisor;
+}
+
+absl::Status Supervisor::Impl::OpenSockets() {
+  ASSIGN_OR_RETURN(run_lock, PrepareRunDirectory(config.run_directory));
+  ASSIGN_OR_RETURN(http, Listen(config.listen.http));
+  ASSIGN_OR_RETURN(grpc, Listen(config.listen.grpc));
+  ASSIGN_OR_RETURN(admin, Listen(config.listen.admin));
+  // Port 0 has become a real one, which the gateway's probe and the status need.
+  config.listen.http = BoundAddress(http.get());
+  config.listen.grpc = BoundAddress(grpc.get());
+  return absl::OkStatus();
+}
+
+absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
+  ASSIGN_OR_RETURN(loop, EventLoop::Create(Clock::System()));
+  ASSIGN_OR_RETURN(spawner, SystemSpawner::Create());
+  started_at = loop->clock().WallNow();
+  fleet = std::make_unique<Fleet>(
+      *loop, *spawner,
+      [this](const config::ModelOptions& model, uint64_t version) {
+        return PlanWorker(*loop, config, options.programs, model, version);
+      },
+      [this] { OnChange(); });
+  gateway = std::make_unique<GatewayKeeper>(
+      *loop, *spawner,
+      [this] { return PlanGateway(*loop, config, options.programs, {.http_fd = http.get(), .grpc_fd = grpc.get()}); },
+      [this] { OnChange(); });
+  operations = std::make_unique<Operations>(
+      OperationsContext{.loop = *loop,
+                        .fleet = *fleet,
+                        .config_file = options.config_file,
+                        .config = config,
+                        .keys = keys,
+                        .apply_settings = [this](const ReloadPlan& plan) { ApplySettings(plan); }});
+  ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get()));
+  loop->WatchReadable(signals.get(), [this] { OnSignals(); });
+  return absl::OkStatus();
+}
+
+Supervisor::Supervisor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Supervisor::~Supervisor() {
+  if (impl_->admin_server != nullptr) impl_->admin_server->Shutdown();
+}
+
+// ------------------------------------------------------------------------------------------------------------- running
+
+int Supervisor::Run() {
+  LogInfo("inferd starts", {{"version", kVersion},
+                            {"pid", getpid()},
+                            {"http", impl_->config.listen.http.ToString()},
+                            {"grpc", impl_->config.listen.grpc.ToString()},
+                            {"admin", impl_->config.listen.admin.ToString()},
+                            {"models", impl_->config.models.size()}});
+  NotifyStatus("starting");
+  if (const auto interval = WatchdogInterval()) impl_->FeedWatchdog(*interval);
+  impl_->StartModels();
+  impl_->gateway->Start();
+  impl_->OnChange();
+  impl_->loop->Run();
+  unlink(impl_->config.listen.admin.path.c_str());
+  LogInfo("inferd ends");
+  return kExitDone;
+}
+
+void Supervisor::Impl::StartModels() {
+  fleet->Atomically([&] {
+    for (const config::ModelOptions& options : config.models) {
+      // A file that is not there is the worker's to refuse: it shows as the model's state.
+      const FileIdentity file = IdentifyFile(options.path).value_or(FileIdentity());
+      ModelVersion& version = fleet->AddVersion(fleet->AddModel(options), options, file);
+      fleet->Route(version, 100);
+      version.process->Start();
+    }
+  });
+  if (!config.auth.keys_file.empty()) {
+    const auto identity = IdentifyFile(config.auth.keys_file);
+    if (identity.ok()) keys = *identity;
+  }
+}
+
+void Supervisor::Impl::FeedWatchdog(Milliseconds interval) {
+  NotifyWatchdog();
+  loop->RunAfter(interval, [this, interval] { FeedWatchdog(interval); });
+}
+
+void Supervisor::Impl::OnSignals() {
+  while (const std::optional<int> signal = ReadSignal(signals.get())) {
+    switch (*signal) {
+      case SIGCHLD:
+        ReapChildren();
+        break;
+      case SIGHUP:
+      case SIGUSR1:
+        Reload(/*dry_run=*/false, [](const auto&) {});
+        break;
+      default:
+        LogInfo("signal", {{"signal", *signal}});
+        phase == Phase::kDraining ? KillEverything() : BeginDrain();
+    }
+  }
+}
+
+void Supervisor::Impl::ReapChildren() {
+  int status = 0;
+  for (pid_t pid = waitpid(-1, &status, WNOHANG); pid > 0; pid = waitpid(-1, &status, WNOHANG)) {
+    if (!fleet->OnExit(pid, status)) gateway->OnExit(pid, status);
+  }
+  if (phase == Phase::kDraining) ContinueDrain();
+}
+
+// Several changes of one turn of the loop are looked at once, when no process object is on the stack.
+void Supervisor::Impl::OnChange() {
+  if (std::exchange(change_posted, true)) return;
+  loop->Post([this] {
+    change_posted = false;
+    AfterChange();
+  });
+}
+
+void Supervisor::Impl::AfterChange() {
+  routes.Publish(fleet->Routes());
+  operations->OnFleetChange();
+  if (phase == Phase::kDraining) return ContinueDrain();
+  ReportReadiness();
+}
+
+void Supervisor::Impl::ReportReadiness() {
+  if (phase == Phase::kServing) return NotifyStatus(fleet->Summary());
+  if (gateway->state() != WorkerState::kReady || !fleet->Settled()) return;
+  phase = Phase::kServing;
+  NotifyReady(fleet->Summary());
+  LogInfo("serving", {{"http", config.listen.http.ToString()}, {"state", fleet->Summary()}});
+}
+
+// ----------------------------------------------------------------------------------------------------------------- end
+
+// First the gateway, whose streams need the workers, then the workers.
+void Supervisor::Impl::BeginDrain() {
+  phase = Phase::kDraining;
+  drain_deadline = loop->clock().Now() + config.supervisor.drain;
+  NotifyStopping("finishing requests");
+  operations->Cancel();
+  gateway->StopAll(config.supervisor.drain);
+  ContinueDrain();
+}
+
+void Supervisor::Impl::ContinueDrain() {
+  if (gateway->AnyProcess()) return;
+  if (fleet->AnyProcess()) {
+    const auto left = std::chrono::ceil<Milliseconds>(drain_deadline - loop->clock().Now());
+    fleet->StopAll(std::max(Milliseconds(0), left));
+    return;
+  }
+  phase = Phase::kEnded;
+  loop->Stop();
+}
+
+void Supervisor::Impl::KillEverything() {
+  gateway->KillAll();
+  fleet->KillAll();
+}
+
+// -------------------------------------------------------------------------------------------------------------- reload
+
+void Supervisor::Impl::ApplySettings(const ReloadPlan& plan) {
+  SetLogLevel(config.log.level);
+  if (plan.replace_gateway) gateway->Replace(config.supervisor.drain);
+}
+
+void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
+  if (dry_run) return operations->Reload(true, std::move(done));
+  if (reloads_running++ == 0) NotifyReloading();
+  operations->Reload(false, [this, done = std::move(done)](absl::StatusOr<std::vector<std::string>> changes) {
+    if (changes.ok()) {
+      ++reloads_ok;
+      last_reload = "ok";
+      LogInfo("reloaded", {{"changes", fmt::format("{}", fmt::join(*changes, "; "))}});
+    } else {
+      ++reloads_failed;
+      last_reload = MessageOf(changes.status());
+      LogError("reload failed, the old configuration goes on", {{"reason", last_reload}});
+    }
+    if (--reloads_running == 0 && phase == Phase::kServing) NotifyReady(fleet->Summary());
+    done(std::move(changes));
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- for the admin service
+
+EventLoop& Supervisor::loop() { return *impl_->loop; }
+Operations& Supervisor::operations() { return *impl_->operations; }
+RouteBoard& Supervisor::routes() { return impl_->routes; }
+GatewayKeeper& Supervisor::gateway() { return *impl_->gateway; }
+Milliseconds Supervisor::drain() const { return impl_->config.supervisor.drain; }
+
+void Supervisor::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
+  impl_->Reload(dry_run, std::move(done));
+}
+
+void Supervisor::FillStatus(v1::StatusResponse& status) const {
+  status.set_version(std::string(kVersion));
+  status.set_pid(getpid());
+  status.set_started_unix_seconds(std::chrono::system_clock::to_time_t(impl_->started_at));
+  const bool reloading = impl_->reloads_running > 0 && impl_->phase == Phase::kServing;
+  status.set_state(reloading                          ? "reloading"
+                   : impl_->phase == Phase::kStarting ? "starting"
+                   : impl_->phase == Phase::kServing  ? "ready"
+                                                      : "draining");
+  impl_->fleet->FillStatus(status);
+  impl_->gateway->FillStatus(*status.mutable_gateway());
+  status.set_route_revision(impl_->routes.revision());
+  status.set_last_reload(impl_->last_reload);
+  status.set_reloads_ok(impl_->reloads_ok);
+  status.set_reloads_failed(impl_->reloads_failed);
+  status.set_config_path(impl_->options.config_file);
+  status.set_http_address(impl_->config.listen.http.ToString());
+  status.set_grpc_address(impl_->config.listen.grpc.ToString());
+}
+
+}  // namespace inferd::daemon

@@ -1,0 +1,60 @@
+// The daemon: holds the listening sockets, runs the gateway and the workers, answers operators, and ends everything in
+// order. One thread, one loop; nothing in it blocks.
+//
+//   ASSIGN_OR_RETURN(auto supervisor, Supervisor::Create({.config_file = file, .programs = directory}, config));
+//   return supervisor->Run();            // until SIGTERM; the exit code
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "config/config.h"
+
+namespace inferd::v1 {
+class StatusResponse;
+}
+
+namespace inferd::daemon {
+
+class Operations;
+class RouteBoard;
+class EventLoop;
+class GatewayKeeper;
+
+struct SupervisorOptions {
+  std::string config_file;
+  // Directory of inferd-worker and inferd-gateway.
+  std::string programs;
+};
+
+class Supervisor {
+ public:
+  // Opens the sockets, so that a port in use is an error before anything is started.
+  //   ALREADY_EXISTS  an address or the run directory is in use
+  static absl::StatusOr<std::unique_ptr<Supervisor>> Create(const SupervisorOptions& options,
+                                                            const config::Config& config);
+  ~Supervisor();
+
+  // Starts everything and returns when everything has ended.
+  int Run();
+
+  // For the admin service, on the loop's thread.
+  EventLoop& loop();
+  Operations& operations();
+  RouteBoard& routes();
+  GatewayKeeper& gateway();
+  void FillStatus(v1::StatusResponse& status) const;
+  // Reload, its result kept for the status; SIGHUP does the same.
+  void Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done);
+  Milliseconds drain() const;
+
+ private:
+  struct Impl;
+  explicit Supervisor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferd::daemon

@@ -1,0 +1,35 @@
+// Liveness by progress: a worker lives while it answers and, if it has work, its step counter rises.
+//
+//   Watchdog watchdog(std::chrono::seconds(30), clock.Now());
+//   watchdog.Answered(clock.Now(), stats.steps, stats.running + stats.waiting > 0);
+//   if (auto reason = watchdog.Expired(clock.Now())) Kill(*reason);
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "config/base/clock.h"
+
+namespace inferd::daemon {
+
+class Watchdog {
+ public:
+  Watchdog(Milliseconds limit, MonotonicTime now)
+      : limit_(limit), last_answer_(now), last_progress_(now), checked_(now) {}
+
+  void Answered(MonotonicTime now, uint64_t steps, bool has_work);
+
+  // Why the worker counts as wedged, nullopt while it lives. To be asked a few times within the limit: a gap of more
+  // than half of it means that the supervisor itself stood still, and the worker gets its time again.
+  std::optional<std::string> Expired(MonotonicTime now);
+
+ private:
+  const Milliseconds limit_;
+  MonotonicTime last_answer_;
+  MonotonicTime last_progress_;
+  MonotonicTime checked_;
+  uint64_t steps_ = 0;
+};
+
+}  // namespace inferd::daemon
