@@ -100,8 +100,7 @@ class BytePairModel final : public SubwordModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateBytePairModel(const VocabularyData& data,
-                                                                  const Vocabulary& vocabulary) {
+MaybeModel CreateBytePairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   const SplitFamily& family = *FindSplitFamily(data.pre);
   ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create(data.merges, vocabulary));
   ASSIGN_OR_RETURN(PreTokenizer words, PreTokenizer::Create(family.rules));

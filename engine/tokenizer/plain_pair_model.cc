@@ -98,8 +98,7 @@ class PlainPairModel final : public SubwordModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreatePlainPairModel(const VocabularyData& data,
-                                                                   const Vocabulary& vocabulary) {
+MaybeModel CreatePlainPairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   const SplitFamily& family = *FindSplitFamily(data.pre);
   for (int byte = 0; byte < 256; ++byte) {
     if (vocabulary.byte_token(static_cast<uint8_t>(byte)) < 0) {

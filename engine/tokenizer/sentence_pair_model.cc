@@ -116,8 +116,7 @@ class SentencePairModel final : public SubwordModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateSentencePairModel(const VocabularyData& data,
-                                                                      const Vocabulary& vocabulary) {
+MaybeModel CreateSentencePairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   if (data.scores.empty()) return InvalidArgument("tokenizer.ggml.scores: missing, expected one for each token");
   for (int byte = 0; byte < 256; ++byte) {
     if (vocabulary.byte_token(static_cast<uint8_t>(byte)) < 0 && !vocabulary.unknown().has_value()) {

@@ -12,8 +12,7 @@ std::string KnownFamilies() {
   return names;
 }
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreatePairModel(const VocabularyData& data,
-                                                              const Vocabulary& vocabulary) {
+MaybeModel CreatePairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   const SplitFamily* family = FindSplitFamily(data.pre);
   if (family == nullptr) {
     return Unimplemented("tokenizer.ggml.pre: {}, expected one of: {}",
@@ -23,8 +22,7 @@ absl::StatusOr<std::unique_ptr<SubwordModel>> CreatePairModel(const VocabularyDa
   return family->plain_text ? CreatePlainPairModel(data, vocabulary) : CreateBytePairModel(data, vocabulary);
 }
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateGemma4Model(const VocabularyData& data,
-                                                                const Vocabulary& vocabulary) {
+MaybeModel CreateGemma4Model(const VocabularyData& data, const Vocabulary& vocabulary) {
   VocabularyData named = data;
   named.pre = "gemma4";
   return CreatePairModel(named, vocabulary);
@@ -32,7 +30,7 @@ absl::StatusOr<std::unique_ptr<SubwordModel>> CreateGemma4Model(const Vocabulary
 
 struct Family {
   std::string_view name;  // tokenizer.ggml.model
-  CreateModel* create;
+  MaybeModel (*create)(const VocabularyData&, const Vocabulary&);
 };
 constexpr Family kFamilies[] = {{"gpt2", CreatePairModel},
                                 {"gemma4", CreateGemma4Model},
@@ -42,8 +40,7 @@ constexpr Family kFamilies[] = {{"gpt2", CreatePairModel},
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateSubwordModel(const VocabularyData& data,
-                                                                 const Vocabulary& vocabulary) {
+MaybeModel CreateSubwordModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.name == data.model) return family.create(data, vocabulary);

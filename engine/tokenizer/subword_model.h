@@ -33,16 +33,17 @@ class SubwordModel {
   virtual bool default_add_eos() const { return false; }
 };
 
-// The vocabulary must outlive the model. INVALID_ARGUMENT and UNIMPLEMENTED name the key at fault.
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateSubwordModel(const VocabularyData& data,
-                                                                 const Vocabulary& vocabulary);
+using MaybeModel = absl::StatusOr<std::unique_ptr<SubwordModel>>;
 
-// The implementations, each in a file of its name.
-using CreateModel = absl::StatusOr<std::unique_ptr<SubwordModel>>(const VocabularyData&, const Vocabulary&);
-CreateModel CreateBytePairModel;      // merges over words of bytes
-CreateModel CreatePlainPairModel;     // merges over lines of plain text
-CreateModel CreateSentencePairModel;  // scores over plain text
-CreateModel CreateUnigramModel;       // the most probable spelling
-CreateModel CreateWordPieceModel;     // the longest pieces from the left
+// The vocabulary must outlive the model. INVALID_ARGUMENT and UNIMPLEMENTED name the key at fault.
+MaybeModel CreateSubwordModel(const VocabularyData& data, const Vocabulary& vocabulary);
+
+// The implementations, each in a file of its name: merges over words of bytes, merges over lines of plain text, scores
+// over plain text, the most probable spelling, the longest pieces from the left.
+MaybeModel CreateBytePairModel(const VocabularyData& data, const Vocabulary& vocabulary);
+MaybeModel CreatePlainPairModel(const VocabularyData& data, const Vocabulary& vocabulary);
+MaybeModel CreateSentencePairModel(const VocabularyData& data, const Vocabulary& vocabulary);
+MaybeModel CreateUnigramModel(const VocabularyData& data, const Vocabulary& vocabulary);
+MaybeModel CreateWordPieceModel(const VocabularyData& data, const Vocabulary& vocabulary);
 
 }  // namespace inferd::tokenizer

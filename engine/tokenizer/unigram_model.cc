@@ -104,8 +104,7 @@ class UnigramModel final : public SubwordModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateUnigramModel(const VocabularyData& data,
-                                                                 const Vocabulary& vocabulary) {
+MaybeModel CreateUnigramModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   if (data.scores.empty()) return InvalidArgument("tokenizer.ggml.scores: missing, expected one for each token");
   int bytes = 0;
   for (int byte = 0; byte < 256; ++byte) bytes += vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0 ? 1 : 0;

@@ -124,8 +124,7 @@ class WordPieceModel final : public SubwordModel {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SubwordModel>> CreateWordPieceModel(const VocabularyData& data,
-                                                                   const Vocabulary& vocabulary) {
+MaybeModel CreateWordPieceModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   if (!vocabulary.unknown().has_value()) return InvalidArgument("tokenizer.ggml.unknown_token_id: missing");
   const bool lowercase = data.lowercase.value_or(true);
   return std::make_unique<WordPieceModel>(
