@@ -1,6 +1,7 @@
 // The table of the neon variant: its own functions, and the reference's where it has none.
 #include "kernels/arm_neon/lanes.h"
 #include "kernels/lanes/attention.h"
+#include "kernels/lanes/page_write.h"
 #include "kernels/lanes/recurrent.h"
 #include "kernels/lanes/rows.h"
 #include "kernels/lanes/vocabulary.h"
@@ -25,7 +26,7 @@ const Kernels kTable = {
     .rope_table = reference::RopeTable,
     .rope = lanes::Rope<Lanes>,
     .page_bytes = reference::PageBytes,
-    .write_kv = reference::WriteKv,
+    .write_kv = lanes::WriteKv<Lanes>,
     .attention_scratch_bytes = lanes::AttentionScratchBytes<Lanes>,
     .attention = lanes::Attention<Lanes>,
     .convolve = lanes::Convolve<Lanes>,

@@ -86,31 +86,56 @@ void Mamba2Scan(const Mamba2Arguments& a) {
   }
 }
 
-template <class L>
-void DeltaRule(const DeltaArguments& a) {
+// kColumns times 16 columns of a head's state, which stay in the first-level cache for all tokens. Several at once hide
+// the latency of their chains.
+template <class L, int kColumns, class Load, class Store>
+inline void DeltaColumns(const DeltaArguments& a, int64_t column, const Load& load, const Store& store) {
   using Float = typename L::Float;
+  float* const state = a.state + column;
   for (int64_t t = 0; t < a.tokens; ++t) {
-    const Float decay = Exp<L>(L::Set(a.log_decay[t * a.gate_stride]));
-    const Float beta = L::Set(a.beta[t * a.gate_stride]);
     const float* const q = a.q + t * a.qk_stride;
     const float* const k = a.k + t * a.qk_stride;
-    ForEachLanes<L>(a.v_dim, [&](int64_t column, auto load, auto store) {
-      float* const state = a.state + column;
-      Float recalled = L::Set(0.0f);
-      for (int64_t row = 0; row < a.k_dim; ++row) {
-        recalled = L::MultiplyAdd(L::Set(k[row]), L::Multiply(load(state + row * a.v_dim), decay), recalled);
+    const Float decay = Exp<L>(L::Set(a.log_decay[t * a.gate_stride]));
+    const Float beta = L::Set(a.beta[t * a.gate_stride]);
+    Float sums[kColumns], deltas[kColumns];
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) sums[c] = L::Set(0.0f);
+    for (int64_t row = 0; row < a.k_dim; ++row) {
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        const Float decayed = L::Multiply(load(state + row * a.v_dim + 16 * c), decay);
+        sums[c] = L::MultiplyAdd(L::Set(k[row]), decayed, sums[c]);
       }
-      const Float delta = L::Multiply(L::Subtract(load(a.v + t * a.v_stride + column), recalled), beta);
-      Float sum = L::Set(0.0f);
-      for (int64_t row = 0; row < a.k_dim; ++row) {
-        const Float decayed = L::Multiply(load(state + row * a.v_dim), decay);
-        const Float s = L::MultiplyAdd(L::Set(k[row]), delta, decayed);
-        store(state + row * a.v_dim, s);
-        sum = L::MultiplyAdd(L::Set(q[row] * a.scale), s, sum);
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      deltas[c] = L::Multiply(L::Subtract(load(a.v + t * a.v_stride + column + 16 * c), sums[c]), beta);
+      sums[c] = L::Set(0.0f);
+    }
+    for (int64_t row = 0; row < a.k_dim; ++row) {
+      const Float scaled = L::Set(q[row] * a.scale);
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        float* const element = state + row * a.v_dim + 16 * c;
+        const Float s = L::MultiplyAdd(L::Set(k[row]), deltas[c], L::Multiply(load(element), decay));
+        store(element, s);
+        sums[c] = L::MultiplyAdd(scaled, s, sums[c]);
       }
-      store(a.out + t * a.out_stride + column, sum);
-    });
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) store(a.out + t * a.out_stride + column + 16 * c, sums[c]);
   }
+}
+
+template <class L>
+void DeltaRule(const DeltaArguments& a) {
+  constexpr int kColumns = 4;
+  int64_t first = 0;
+  for (; first + 16 * kColumns <= a.v_dim; first += 16 * kColumns) {
+    DeltaColumns<L, kColumns>(a, first, L::Load, L::Store);
+  }
+  ForEachLanes<L>(a.v_dim - first,
+                  [&](int64_t i, auto load, auto store) { DeltaColumns<L, 1>(a, first + i, load, store); });
 }
 
 }  // namespace inferd::kernels::lanes
