@@ -81,7 +81,8 @@ struct Kernels {
   void (*layer_norm)(const float* x, const float* weight, const float* bias, float epsilon, int64_t n, float* out);
   void (*l2_norm)(const float* x, float epsilon, int64_t n, float* out);
 
-  // ---- position. The table holds cos then sin of each pair: [2][pairs] f32, scaled by `magnitude`.
+  // ---- position. The table holds cos then sin of each pair: [2][pairs] f32, scaled by `magnitude`; position times
+  // frequency is below 2^30.
   void (*rope_table)(int64_t position, const double* inverse_frequencies, int64_t pairs, float magnitude, float* table);
   void (*rope)(float* heads, int64_t head_count, int64_t head_stride, int64_t rotated, RopePairing pairing,
                const float* table);

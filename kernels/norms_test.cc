@@ -126,6 +126,16 @@ TEST(Rope, TurnsPairsByTheirAngles) {
   }
 }
 
+TEST(Rope, TablesAreTheSameInEveryVariant) {
+  std::vector<double> frequencies;
+  for (int i = 0; i < 37; ++i) frequencies.push_back(exact::Pow(500000, -i / 37.0));
+  for (const int64_t position : {0, 1, 2, 63, 1000, 131072, 999999999}) {
+    const auto table = SameInEveryVariant(
+        74, [&](const Kernels& k, float* y) { k.rope_table(position, frequencies.data(), 37, 1.25f, y); });
+    EXPECT_EQ(table[0], static_cast<float>(exact::Cos(static_cast<double>(position)) * 1.25));
+  }
+}
+
 TEST(Rope, RotatesBothPairingsInEveryVariant) {
   for (const int64_t pairs : {1, 3, 8, 16, 20, 32, 33, 40, 64, 128}) {
     std::vector<double> frequencies;

@@ -1,6 +1,6 @@
 // Attention in 16 lanes; reference/attention.cc defines it. A block of rows (queries times heads of the group) takes
-// each page in turn: scores of all rows, softmax weights, sums of values. One tile of rows reads an f16 page as it is;
-// more rows read a copy of it in f32, made once for all.
+// each page in turn: scores of all rows, softmax weights, sums of values. A few rows read an f16 page as it is; more
+// rows, or other types, a copy of it in f32, made once for all.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -11,6 +11,10 @@
 #include "kernels/lanes/rows.h"
 
 namespace inferd::kernels::lanes {
+
+// Up to two tiles read an f16 page as it is, converting twice rather than storing a copy.
+template <class L>
+constexpr int64_t kRowsOfHalfPages = 2 * L::kTileRows;
 
 // The score of 16 keys. `key`: their numbers in the page; `distance`: the page's first key - query.
 template <class L>
@@ -92,7 +96,7 @@ inline void AttendBlock(AttentionBlock<L> b) {
     const PageValues<L> stored(b.a.shape, b.a.pages[page], b.a.kv_head);
     if (stored.ReadableAsFloat()) {
       AddPage<L>(b, page, stored.FloatKeys(), stored.FloatValues());
-    } else if (stored.ReadableAsHalf() && b.rows <= L::kTileRows) {
+    } else if (stored.ReadableAsHalf() && b.rows <= kRowsOfHalfPages<L>) {
       AddPage<L>(b, page, stored.HalfKeys(), stored.HalfValues());
     } else {
       stored.CopyKeys(b.keys);

@@ -33,50 +33,72 @@ class PageValues {
 
   // To [k_dim][64].
   void CopyKeys(float* out) const {
-    for (int64_t d = 0; d < shape_.k_dim; ++d) {
-      const uint16_t* scales = key_scales_ + d / reference::kScaleDims * kPageTokens;
-      for (int64_t t = 0; t < kPageTokens; t += 16) {
-        typename L::Float x = Widen(keys_, d * kPageTokens + t);
-        if (shape_.type == CacheType::kQ8_0) x = L::Multiply(L::LoadHalf(scales + t), x);
-        L::Store(out + d * kPageTokens + t, x);
+    WithType([&]<CacheType kType>() {
+      for (int64_t d = 0; d < shape_.k_dim; ++d) {
+        const uint16_t* scales = key_scales_ + d / reference::kScaleDims * kPageTokens;
+        for (int64_t t = 0; t < kPageTokens; t += 16) {
+          Float x = Widen<kType>(keys_, d * kPageTokens + t);
+          if constexpr (kType == CacheType::kQ8_0) x = L::Multiply(L::LoadHalf(scales + t), x);
+          L::Store(out + d * kPageTokens + t, x);
+        }
       }
-    }
+    });
   }
 
   // To [64][stride], stride >= v_dim a multiple of 16; zeros behind v_dim.
   void CopyValues(float* out, int64_t stride) const {
-    float scales[kPageTokens];
-    for (int64_t d = 0; d < shape_.v_dim; d += 16) {
-      if (shape_.type == CacheType::kQ8_0 && d % reference::kScaleDims == 0) {
-        const uint16_t* block = value_scales_ + d / reference::kScaleDims * kPageTokens;
-        for (int t = 0; t < kPageTokens; t += 16) L::Store(scales + t, L::LoadHalf(block + t));
-      }
-      const int64_t width = shape_.v_dim - d < 16 ? shape_.v_dim - d : 16;
+    WithType([&]<CacheType kType>() {
+      const int64_t whole = shape_.v_dim / 16 * 16;
+      for (int64_t d = 0; d < whole; d += 16) CopyValueColumns<kType>(d, out + d, stride);
+      if (whole == shape_.v_dim) return;
       for (int64_t t = 0; t < kPageTokens; ++t) {
-        typename L::Float x =
-            width == 16 ? Widen(values_, t * shape_.v_dim + d) : WidenFirst(t * shape_.v_dim + d, width);
-        if (shape_.type == CacheType::kQ8_0) x = L::Multiply(L::Set(scales[t]), x);
-        L::Store(out + t * stride + d, x);
+        L::Store(out + t * stride + whole, WidenFirst<kType>(t * shape_.v_dim + whole, shape_.v_dim - whole));
       }
-    }
+    });
   }
 
  private:
-  typename L::Float Widen(const char* data, int64_t index) const {
+  using Float = typename L::Float;
+
+  template <class Function>
+  void WithType(const Function& function) const {
     switch (shape_.type) {
       case CacheType::kF32:
-        return L::Load(reinterpret_cast<const float*>(data) + index);
+        return function.template operator()<CacheType::kF32>();
       case CacheType::kF16:
-        return L::LoadHalf(reinterpret_cast<const uint16_t*>(data) + index);
+        return function.template operator()<CacheType::kF16>();
       case CacheType::kQ8_0:
-        return L::LoadInt8(reinterpret_cast<const int8_t*>(data) + index);
+        return function.template operator()<CacheType::kQ8_0>();
     }
-    return L::Set(0.0f);
   }
 
-  // The last `width` values of a row, without reading behind them.
-  typename L::Float WidenFirst(int64_t index, int64_t width) const {
-    if (shape_.type == CacheType::kF32) return L::LoadFirst(reinterpret_cast<const float*>(values_) + index, width);
+  template <CacheType kType>
+  void CopyValueColumns(int64_t d, float* out, int64_t stride) const {
+    float scales[kPageTokens];
+    if constexpr (kType == CacheType::kQ8_0) {
+      const uint16_t* block = value_scales_ + d / reference::kScaleDims * kPageTokens;
+      for (int t = 0; t < kPageTokens; t += 16) L::Store(scales + t, L::LoadHalf(block + t));
+    }
+    for (int64_t t = 0; t < kPageTokens; ++t) {
+      Float x = Widen<kType>(values_, t * shape_.v_dim + d);
+      if constexpr (kType == CacheType::kQ8_0) x = L::Multiply(L::Set(scales[t]), x);
+      L::Store(out + t * stride, x);
+    }
+  }
+
+  template <CacheType kType>
+  Float Widen(const char* data, int64_t index) const {
+    if constexpr (kType == CacheType::kF32) return L::Load(reinterpret_cast<const float*>(data) + index);
+    if constexpr (kType == CacheType::kF16) return L::LoadHalf(reinterpret_cast<const uint16_t*>(data) + index);
+    if constexpr (kType == CacheType::kQ8_0) return L::LoadInt8(reinterpret_cast<const int8_t*>(data) + index);
+  }
+
+  // The last `width` values of a row, without reading behind them; q8_0 has whole blocks only.
+  template <CacheType kType>
+  Float WidenFirst(int64_t index, int64_t width) const {
+    if constexpr (kType == CacheType::kF32) {
+      return L::LoadFirst(reinterpret_cast<const float*>(values_) + index, width);
+    }
     uint16_t halves[16] = {};
     for (int64_t i = 0; i < width; ++i) halves[i] = reinterpret_cast<const uint16_t*>(values_)[index + i];
     return L::LoadHalf(halves);

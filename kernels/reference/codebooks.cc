@@ -1,5 +1,5 @@
-// The code books of the IQ types; see codebooks.h. Facts of the file format, packed: each entry holds the indices of its
-// values, the first in the lowest bits.
+// The code books of the IQ types; see codebooks.h. Facts of the file format, packed: each entry holds the indices of
+// its values, the first in the lowest bits.
 #include "kernels/reference/codebooks.h"
 
 // clang-format off

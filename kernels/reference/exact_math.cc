@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/lanes/exact_angle.h"
+#include "kernels/reference/scalar.h"
+
 namespace inferd::kernels::exact {
 namespace {
 
@@ -22,38 +25,6 @@ double Polynomial(double x, const double (&coefficients)[kCount]) {
 }
 
 double PowerOfTwo(int64_t n) { return std::bit_cast<double>((n + 1023) << 52); }
-
-// sin and cos of r in [-pi/4, pi/4], where r + tail is the angle.
-double SinOfReduced(double r, double tail) {
-  constexpr double kSin[] = {-0.16666666666666667,   0.0083333333333333228,  -0.00019841269841255122,
-                             2.7557319214219279e-6,  -2.5052104919259524e-8, 1.6058367623939284e-10,
-                             -7.5787481719174306e-13};
-  const double square = r * r;
-  return r + std::fma(r * square, Polynomial(square, kSin), tail);
-}
-
-double CosOfReduced(double r, double tail) {
-  constexpr double kCos[] = {0.041666666666666667,   -0.0013888888888888874, 2.4801587301571523e-5,
-                             -2.7557319215387601e-7, 2.0876754368790613e-9,  -1.1470293563040321e-11,
-                             4.7381223488206245e-14};
-  const double square = r * r;
-  const double half = 0.5 * square;
-  const double main = 1.0 - half;  // its rounding error is (1 - main) - half, exactly
-  return main + (((1.0 - main) - half) + std::fma(square * square, Polynomial(square, kCos), -(r * tail)));
-}
-
-// sin(x + quadrants * pi/2)
-double SinShifted(double x, int64_t quadrants) {
-  if (!(std::fabs(x) < 0x1p30)) return kNan;
-  const double n = std::fma(x, 0.63661977236758134, kRound) - kRound;
-  const double first = std::fma(n, -1.5707963267948966, x);  // pi/2 to 53 bits
-  const double second = n * -6.123233995736766e-17;          // and its next 53
-  const double r = first + second;
-  const double tail = (first - r) + second;
-  quadrants += static_cast<int64_t>(n);
-  const double value = (quadrants & 1) != 0 ? CosOfReduced(r, tail) : SinOfReduced(r, tail);
-  return (quadrants & 2) != 0 ? -value : value;
-}
 
 }  // namespace
 
@@ -109,7 +80,7 @@ double Log(double x) {
 
 double Pow(double x, double y) { return Exp(y * Log(x)); }
 
-double Sin(double x) { return SinShifted(x, 0); }
-double Cos(double x) { return SinShifted(x, 1); }
+double Sin(double x) { return std::fabs(x) < 0x1p30 ? ExactSineCosine<reference::Scalar>(x).sine : kNan; }
+double Cos(double x) { return std::fabs(x) < 0x1p30 ? ExactSineCosine<reference::Scalar>(x).cosine : kNan; }
 
 }  // namespace inferd::kernels::exact

@@ -1,16 +1,14 @@
 // Rotary position embedding (arXiv:2104.09864).
 #include <cmath>
 
+#include "kernels/lanes/exact_angle.h"
 #include "kernels/reference/reference.h"
+#include "kernels/reference/scalar.h"
 
 namespace inferd::kernels::reference {
 
 void RopeTable(int64_t position, const double* inverse_frequencies, int64_t pairs, float magnitude, float* table) {
-  for (int64_t i = 0; i < pairs; ++i) {
-    const double angle = static_cast<double>(position) * inverse_frequencies[i];
-    table[i] = static_cast<float>(exact::Cos(angle) * static_cast<double>(magnitude));
-    table[pairs + i] = static_cast<float>(exact::Sin(angle) * static_cast<double>(magnitude));
-  }
+  kernels::RopeTable<Scalar>(position, inverse_frequencies, pairs, magnitude, table);
 }
 
 void Rope(float* heads, int64_t head_count, int64_t head_stride, int64_t rotated, RopePairing pairing,

@@ -1,7 +1,9 @@
 // The table of the avx2 variant: its own functions, and the reference's where it has none.
 #include "kernels/lanes/attention.h"
+#include "kernels/lanes/exact_angle.h"
 #include "kernels/lanes/page_write.h"
 #include "kernels/lanes/recurrent.h"
+#include "kernels/lanes/rope.h"
 #include "kernels/lanes/rows.h"
 #include "kernels/lanes/vocabulary.h"
 #include "kernels/reference/products.h"
@@ -23,7 +25,7 @@ const Kernels kTable = {
     .rms_norm = lanes::RmsNorm<Lanes>,
     .layer_norm = lanes::LayerNorm<Lanes>,
     .l2_norm = lanes::L2Norm<Lanes>,
-    .rope_table = reference::RopeTable,
+    .rope_table = RopeTable<Lanes>,
     .rope = lanes::Rope<Lanes>,
     .page_bytes = reference::PageBytes,
     .write_kv = lanes::WriteKv<Lanes>,
