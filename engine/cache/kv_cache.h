@@ -88,7 +88,8 @@ class KvCache {
   // The reserved tokens were computed: length() grows, full pages enter the prefix index, pages before the window go.
   virtual void Commit(Sequence& sequence, std::span<const int32_t> tokens) = 0;
 
-  // A second sequence that goes on from the same state (several choices of one prompt).
+  // A second sequence that goes on from the same state (several choices of one prompt). Both must Reserve again before
+  // they go on, so that one of them gets a copy of a page that is not yet full.
   virtual absl::StatusOr<std::unique_ptr<Sequence>> Fork(const Sequence& sequence) = 0;
 
   // Admission: blocks that Reserve could get now, and that a sequence of that many tokens holds at most.

@@ -1,0 +1,336 @@
+// Page tables change only here. A page is written only by the one sequence that holds it, and never after it is full.
+#include "engine/cache/paged_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "config/base/status.h"
+
+namespace inferd::cache {
+namespace {
+
+constexpr int64_t kPage = kernels::kPageTokens;
+constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
+constexpr int64_t kSnapshotSlots = 16;  // states kept for reuse, beside those of live sequences
+int64_t PagesFor(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
+int64_t Align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(CacheLayout layout, const CacheOptions& options) {
+  return PagedCache::Create(std::move(layout), options);
+}
+
+absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layout, const CacheOptions& options) {
+  auto cache = std::unique_ptr<PagedCache>(new PagedCache);
+  cache->options_ = options;
+  for (int64_t bytes : layout.state_bytes) {
+    cache->state_offset_.push_back(cache->slot_bytes_);
+    cache->slot_bytes_ += Align64(bytes);
+  }
+  const int64_t slots = options.max_sequences + (options.prefix_reuse ? kSnapshotSlots : 0);
+  const int64_t state_bytes = slots * cache->slot_bytes_;
+  if (state_bytes > static_cast<int64_t>(options.bytes)) {
+    return InvalidArgument("kv_cache.bytes: {} is too small, the recurrent state of {} sequences takes {}", options.bytes,
+                           options.max_sequences, state_bytes);
+  }
+  ASSIGN_OR_RETURN(cache->states_, Mapping::Create(state_bytes));
+  if (cache->slot_bytes_ > 0) {
+    for (int64_t slot = slots - 1; slot >= 0; --slot) cache->free_slots_.push_back(static_cast<int32_t>(slot));
+  }
+
+  int64_t block_bytes = 0, smallest = 0;
+  for (int64_t bytes : layout.page_bytes) block_bytes = std::max(block_bytes, Align64(bytes));
+  std::vector<int32_t> layers_of_group;
+  cache->layer_in_group_.assign(layout.page_bytes.size(), -1);
+  for (const CacheLayout::Group& group : layout.groups) {
+    layers_of_group.push_back(static_cast<int32_t>(group.layers.size()));
+    smallest += static_cast<int64_t>(group.layers.size()) * block_bytes;
+    for (size_t i = 0; i < group.layers.size(); ++i) cache->layer_in_group_[group.layers[i]] = static_cast<int32_t>(i);
+  }
+  const int64_t page_bytes = static_cast<int64_t>(options.bytes) - state_bytes;
+  if (smallest > page_bytes) {
+    return InvalidArgument("kv_cache.bytes: {} is too small, {} tokens of one sequence take {}", options.bytes, kPage,
+                           smallest + state_bytes);
+  }
+  cache->layout_ = std::move(layout);
+  ASSIGN_OR_RETURN(cache->store_, PageStore::Create(std::move(layers_of_group), block_bytes, page_bytes));
+  return cache;
+}
+
+PagedCache::~PagedCache() { CHECK(stats_.sequences == 0); }
+
+PagedSequence::PagedSequence(PagedCache& cache, const PrefixKey& key)
+    : cache_(cache), chain_(PrefixIndex::Root(key)), pages_(cache.groups()),
+      pointers_(cache.layout_.page_bytes.size()), dropped_(cache.groups(), 0) {
+  ++cache_.stats_.sequences;
+}
+
+PagedSequence::~PagedSequence() {
+  cache_.Release(*this);
+  --cache_.stats_.sequences;
+}
+
+void* PagedSequence::state(int32_t layer) const {
+  if (cache_.layout_.state_bytes[layer] == 0) return nullptr;
+  return cache_.Slot(slot_) + cache_.state_offset_[layer];
+}
+
+void PagedSequence::SetPage(int32_t group, int64_t index, int32_t page) {
+  std::vector<int32_t>& table = pages_[group];
+  if (index == static_cast<int64_t>(table.size())) table.push_back(-1);
+  table[index] = page;
+  for (int32_t layer : cache_.layout_.groups[group].layers) {
+    std::vector<const void*>& pointers = pointers_[layer];
+    if (index == static_cast<int64_t>(pointers.size())) pointers.push_back(nullptr);
+    pointers[index] = page < 0 ? nullptr : cache_.store_->Block(page, cache_.layer_in_group_[layer]);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::NewSequence(const PrefixKey& key) {
+  if (stats_.sequences >= options_.max_sequences) {
+    return ResourceExhausted("sequences: all {} are in use", options_.max_sequences);
+  }
+  auto sequence = std::make_unique<PagedSequence>(*this, key);
+  if (recurrent()) {
+    sequence->slot_ = TakeSlot();
+    CHECK(sequence->slot_ >= 0);
+    std::memset(Slot(sequence->slot_), 0, slot_bytes_);
+  }
+  return sequence;
+}
+
+// The first page that a query at position `length` sees.
+int64_t PagedCache::FirstVisiblePage(int32_t group, int64_t length) const {
+  const int64_t window = layout_.groups[group].window;
+  return window == 0 ? 0 : std::max<int64_t>(0, length - window + 1) / kPage;
+}
+
+int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) {
+  auto& s = static_cast<PagedSequence&>(sequence);
+  CHECK(s.length_ == 0 && s.reserved_ == 0);
+  stats_.prefix_tokens_asked += tokens.size();
+  std::vector<PrefixIndex::Node*> nodes;
+  size_t usable = 0;
+  uint64_t chain = s.chain_;
+  while (static_cast<int64_t>(nodes.size() + 1) * kPage < static_cast<int64_t>(tokens.size())) {
+    PrefixIndex::Node* node = index_.Find(chain, tokens.subspan(nodes.size() * kPage, kPage));
+    if (node == nullptr) break;
+    nodes.push_back(node);
+    chain = node->chain;
+    if (!recurrent() || node->state >= 0) usable = nodes.size();
+  }
+  nodes.resize(usable);
+  if (usable == 0) return 0;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) index_.Touch(**node);  // beginnings outlive their ends
+
+  s.length_ = s.reserved_ = static_cast<int64_t>(usable) * kPage;
+  s.chain_ = nodes.back()->chain;
+  for (int32_t group = 0; group < groups(); ++group) {
+    s.dropped_[group] = std::min<int64_t>(FirstVisiblePage(group, s.length_), static_cast<int64_t>(usable));
+    for (int64_t i = 0; i < static_cast<int64_t>(usable); ++i) {
+      const int32_t page = i < s.dropped_[group] ? -1 : nodes[i]->pages[group];
+      if (page >= 0) store_->Reference(page);
+      s.SetPage(group, i, page);
+    }
+  }
+  if (recurrent()) std::memcpy(Slot(s.slot_), Slot(nodes.back()->state), slot_bytes_);
+  stats_.prefix_tokens_reused += s.length_;
+  return s.length_;
+}
+
+bool PagedCache::SharesPartialPage(const PagedSequence& s, int32_t group) const {
+  return s.length_ % kPage != 0 && store_->references(s.pages_[group][s.length_ / kPage]) > 1;
+}
+
+// Blocks that must be free so that the sequence has `pages` pages, the last of those it has being its own.
+int64_t PagedCache::BlocksNeeded(const PagedSequence& s, int64_t pages) const {
+  int64_t blocks = 0;
+  for (int32_t group = 0; group < groups(); ++group) {
+    const auto& table = s.pages_[group];
+    int64_t wanted = std::max<int64_t>(pages - static_cast<int64_t>(table.size()), 0);
+    if (SharesPartialPage(s, group)) ++wanted;
+    blocks += wanted * store_->BlocksOf(group);
+  }
+  return blocks;
+}
+
+absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
+  auto& s = static_cast<PagedSequence&>(sequence);
+  const int64_t end = s.length_ + tokens;
+  const int64_t pages = PagesFor(end);
+  const int64_t blocks = BlocksNeeded(s, pages);
+  if (blocks > AvailableBlocks()) {
+    return ResourceExhausted("kv_cache: {} blocks needed, {} of {} available", blocks, AvailableBlocks(),
+                             store_->total_blocks());
+  }
+  MakeRoom(blocks);
+  for (int32_t group = 0; group < groups(); ++group) {
+    auto& table = s.pages_[group];
+    if (SharesPartialPage(s, group)) {
+      const int64_t partial = s.length_ / kPage;
+      const int32_t copy = store_->Allocate(group);
+      store_->CopyPage(table[partial], copy);
+      store_->Unreference(table[partial]);
+      s.SetPage(group, partial, copy);
+    }
+    while (static_cast<int64_t>(table.size()) < pages) {
+      s.SetPage(group, static_cast<int64_t>(table.size()), store_->Allocate(group));
+    }
+  }
+  s.reserved_ = std::max(s.reserved_, end);
+  return absl::OkStatus();
+}
+
+void PagedCache::MakeRoom(int64_t blocks) {
+  if (store_->free_blocks() >= blocks) return;
+  index_.VisitOldest([&](PrefixIndex::Node& node) {
+    const bool reclaimable = std::any_of(node.pages.begin(), node.pages.end(),
+                                         [&](int32_t page) { return store_->references(page) == 1; });
+    if (reclaimable) {
+      EraseNode(node);
+      ++stats_.pages_evicted;
+    }
+    return store_->free_blocks() >= blocks;
+  });
+  CHECK(store_->free_blocks() >= blocks);
+}
+
+void PagedCache::EraseNode(PrefixIndex::Node& node) {
+  for (int32_t page : node.pages) {
+    store_->SetIndexed(page, false);
+    store_->Unreference(page);
+  }
+  if (node.state >= 0) free_slots_.push_back(node.state);
+  index_.Erase(node);
+}
+
+void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
+  auto& s = static_cast<PagedSequence&>(sequence);
+  const int64_t end = s.length_ + static_cast<int64_t>(tokens.size());
+  CHECK(end <= s.reserved_);
+  for (int32_t token : tokens) {
+    s.tail_.push_back(token);
+    if (static_cast<int64_t>(s.tail_.size()) == kPage) {
+      IndexPage(s, (s.length_ + 1) / kPage - 1, /*ends_here=*/s.length_ + 1 == end);
+      s.tail_.clear();
+    }
+    ++s.length_;
+  }
+  DropPassedPages(s);
+}
+
+// Page `page` of the sequence has just become full with the tokens of tail_. If the computed tokens end here too, the
+// recurrent state is that after this page.
+void PagedCache::IndexPage(PagedSequence& s, int64_t page, bool ends_here) {
+  const uint64_t parent = s.chain_;
+  s.chain_ = PrefixIndex::Extend(parent, s.tail_);
+  if (!options_.prefix_reuse) return;
+  PrefixIndex::Node* node = index_.Find(parent, s.tail_);
+  if (node == nullptr) {
+    if (index_.size() >= kMaximumNodes) DropOldestNode();
+    std::vector<int32_t> pages;
+    for (int32_t group = 0; group < groups(); ++group) pages.push_back(s.pages_[group][page]);
+    node = index_.Insert(parent, s.tail_, pages);
+    if (node == nullptr) return;
+    for (int32_t id : pages) {
+      store_->Reference(id);
+      store_->SetIndexed(id, true);
+    }
+  }
+  if (recurrent() && ends_here) KeepState(s, *node);
+}
+
+void PagedCache::KeepState(PagedSequence& s, PrefixIndex::Node& node) {
+  if (node.state >= 0) return;
+  const int32_t slot = TakeSlot();
+  if (slot < 0) return;
+  node.state = slot;
+  std::memcpy(Slot(slot), Slot(s.slot_), slot_bytes_);
+}
+
+void PagedCache::DropOldestNode() {
+  index_.VisitOldest([&](PrefixIndex::Node& node) {
+    EraseNode(node);
+    return true;
+  });
+}
+
+int32_t PagedCache::TakeSlot() {
+  if (free_slots_.empty()) {
+    index_.VisitOldest([&](PrefixIndex::Node& node) {
+      if (node.state < 0) return false;
+      free_slots_.push_back(std::exchange(node.state, -1));
+      return true;
+    });
+  }
+  if (free_slots_.empty()) return -1;
+  const int32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void PagedCache::DropPassedPages(PagedSequence& s) {
+  for (int32_t group = 0; group < groups(); ++group) {
+    const int64_t first = std::min<int64_t>(FirstVisiblePage(group, s.length_), s.pages_[group].size());
+    for (int64_t& i = s.dropped_[group]; i < first; ++i) {
+      store_->Unreference(s.pages_[group][i]);
+      s.SetPage(group, i, -1);
+    }
+  }
+}
+
+void PagedCache::Release(PagedSequence& s) {
+  for (auto& table : s.pages_) {
+    for (int32_t page : table) {
+      if (page >= 0) store_->Unreference(page);
+    }
+  }
+  if (s.slot_ >= 0) free_slots_.push_back(s.slot_);
+}
+
+absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::Fork(const Sequence& sequence) {
+  const auto& from = static_cast<const PagedSequence&>(sequence);
+  ASSIGN_OR_RETURN(std::unique_ptr<Sequence> copy, NewSequence({}));
+  auto& s = static_cast<PagedSequence&>(*copy);
+  s.length_ = from.length_;
+  s.reserved_ = from.length_;
+  s.chain_ = from.chain_;
+  s.tail_ = from.tail_;
+  s.dropped_ = from.dropped_;
+  for (int32_t group = 0; group < groups(); ++group) {
+    for (int64_t i = 0; i < PagesFor(from.length_); ++i) {
+      const int32_t page = from.pages_[group][i];
+      if (page >= 0) store_->Reference(page);
+      s.SetPage(group, i, page);
+    }
+  }
+  if (recurrent()) std::memcpy(Slot(s.slot_), Slot(from.slot_), slot_bytes_);
+  return copy;
+}
+
+int64_t PagedCache::AvailableBlocks() const { return store_->free_blocks() + store_->cached_blocks(); }
+
+int64_t PagedCache::BlocksFor(int64_t tokens) const {
+  int64_t blocks = 0;
+  for (int32_t group = 0; group < groups(); ++group) blocks += PagesFor(tokens) * store_->BlocksOf(group);
+  return blocks;
+}
+
+CacheStats PagedCache::Stats() const {
+  CacheStats stats = stats_;
+  stats.blocks_total = store_->total_blocks();
+  stats.blocks_cached = store_->cached_blocks();
+  stats.blocks_used = stats.blocks_total - store_->free_blocks() - stats.blocks_cached;
+  return stats;
+}
+
+void PagedCache::DropPrefixes() {
+  index_.VisitOldest([&](PrefixIndex::Node& node) {
+    EraseNode(node);
+    return false;
+  });
+}
+
+}  // namespace inferd::cache

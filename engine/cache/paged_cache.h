@@ -1,0 +1,85 @@
+// The cache behind the interface of kv_cache.h: page tables over a PageStore, a PrefixIndex, and state slots.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/cache/page_store.h"
+#include "engine/cache/prefix_index.h"
+
+namespace inferd::cache {
+
+class PagedCache;
+
+class PagedSequence final : public Sequence {
+ public:
+  PagedSequence(PagedCache& cache, const PrefixKey& key);
+  ~PagedSequence() override;
+  int64_t length() const override { return length_; }
+  int64_t reserved() const override { return reserved_; }
+  const void* const* pages(int32_t layer) const override { return pointers_[layer].data(); }
+  void* state(int32_t layer) const override;
+
+ private:
+  friend class PagedCache;
+  void SetPage(int32_t group, int64_t index, int32_t page);  // -1: none; extends the table by at most one
+
+  PagedCache& cache_;
+  int64_t length_ = 0, reserved_ = 0;
+  uint64_t chain_;                                 // hash chain of the full pages so far
+  std::vector<int32_t> tail_;                      // tokens after the last full page
+  std::vector<std::vector<int32_t>> pages_;        // [groups][ceil(reserved / 64)], -1: before the window
+  std::vector<std::vector<const void*>> pointers_; // [layers][ceil(reserved / 64)]
+  std::vector<int64_t> dropped_;                   // [groups] leading entries of pages_ that are -1
+  int32_t slot_ = -1;
+};
+
+class PagedCache final : public KvCache {
+ public:
+  static absl::StatusOr<std::unique_ptr<PagedCache>> Create(CacheLayout layout, const CacheOptions& options);
+  ~PagedCache() override;
+
+  absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key) override;
+  int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) override;
+  absl::Status Reserve(Sequence& sequence, int64_t tokens) override;
+  void Commit(Sequence& sequence, std::span<const int32_t> tokens) override;
+  absl::StatusOr<std::unique_ptr<Sequence>> Fork(const Sequence& sequence) override;
+  int64_t AvailableBlocks() const override;
+  int64_t BlocksFor(int64_t tokens) const override;
+  CacheStats Stats() const override;
+  void DropPrefixes() override;
+
+ private:
+  friend class PagedSequence;
+  PagedCache() = default;
+  int32_t groups() const { return static_cast<int32_t>(layout_.groups.size()); }
+  bool recurrent() const { return slot_bytes_ > 0; }
+  uint8_t* Slot(int32_t slot) const { return states_.data() + slot * slot_bytes_; }
+  int64_t FirstVisiblePage(int32_t group, int64_t length) const;
+  bool SharesPartialPage(const PagedSequence& sequence, int32_t group) const;
+  int64_t BlocksNeeded(const PagedSequence& sequence, int64_t pages) const;
+  void MakeRoom(int64_t blocks);
+  void EraseNode(PrefixIndex::Node& node);
+  void DropOldestNode();
+  int32_t TakeSlot();  // drops the oldest snapshot if none is free; -1 if there is none to drop
+  void IndexPage(PagedSequence& sequence, int64_t page, bool ends_here);
+  void KeepState(PagedSequence& sequence, PrefixIndex::Node& node);
+  void DropPassedPages(PagedSequence& sequence);
+  void Release(PagedSequence& sequence);
+
+  CacheLayout layout_;
+  CacheOptions options_;
+  std::vector<int32_t> layer_in_group_;
+  std::unique_ptr<PageStore> store_;
+  PrefixIndex index_;
+  Mapping states_;
+  int64_t slot_bytes_ = 0;
+  std::vector<int64_t> state_offset_;  // [layers] within a slot
+  std::vector<int32_t> free_slots_;
+  CacheStats stats_;
+};
+
+}  // namespace inferd::cache
