@@ -57,7 +57,8 @@ struct RopeSpec {
 struct LatentSpec {
   int64_t q_rank = 0;    // 0: queries are projected directly
   int64_t kv_rank = 0;   // 0: no latent attention
-  int64_t nope_dim = 0;  // of a head's key without position; the key's rest (k_dim - nope_dim) is rotated
+  int64_t nope_dim = 0;  // of a head's query and key without position
+  int64_t rope_dim = 0;  // of the rotated rest, shared by all heads' keys
   int64_t v_dim = 0;     // of a head's value after decompression
   bool absorbed = true;  // the file has k_b and v_b apart: attention runs in the latent space with one KV head
 };
@@ -78,7 +79,8 @@ struct AttentionSpec {
   float clamp_qkv = 0;
   bool sinks = false;
   bool gated_output = false;     // q carries a gate beside each head: out *= sigmoid(gate)
-  int64_t temperature_floor = 0; // > 0: q *= 1 + temperature_scale * log(1 + floor(position / temperature_floor))
+  int64_t temperature_floor = 0; // > 0: q *= 1 + scale * log(1 + floor((position + offset) / floor))
+  int64_t temperature_offset = 0;
   float temperature_scale = 0;
   Bias qkv_bias = Bias::kIfPresent, output_bias = Bias::kIfPresent;
   LatentSpec latent;
@@ -146,7 +148,8 @@ struct DecoderSpec {
   bool norm_weights_required = true;     // false: norms without a tensor are plain
   bool embedding_norm = false;           // token_embd_norm
   bool learned_positions = false;        // position_embd
-  bool token_types = false;              // token_types, of which all tokens take the first
+  int64_t token_types = 0;               // rows of token_types, of which all tokens take the first; 0: none
+  int64_t classes = 0;                   // outputs of a ranking head
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
   float logit_soft_cap = 0;
   bool parallel = false;                 // x += mixer(norm(x)) + feed_forward(norm'(x))

@@ -31,12 +31,13 @@ struct Norm {
   const float* bias = nullptr;              // [n], nullptr: zeros
 };
 
-// Matrices of all experts lie one after another: expert e has rows e * rows_each ..
+// A matrix for each expert, expert_bytes apart.
 struct ExpertLinear {
   std::string_view name;
-  kernels::WeightMatrix weights{};          // rows = experts * rows_each
-  int64_t rows_each = 0;
-  const float* bias = nullptr;              // [experts][rows_each]
+  kernels::WeightMatrix weights{};          // of expert 0
+  size_t expert_bytes = 0;
+  int64_t bias_stride = 0;                  // floats from one expert's bias to the next one's
+  const float* bias = nullptr;              // [experts] rows, bias_stride apart
   const float* scale = nullptr;             // [experts]
   explicit operator bool() const { return weights.data != nullptr; }
 };

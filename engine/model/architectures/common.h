@@ -1,0 +1,41 @@
+// What most families' metadata have in common, so that a description names only what is its own.
+//
+//   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);   // sizes, layers, heads, feed-forward width, norm
+//   AddRope(m, spec, RopePairing::kHalves);                // base, scaling and factors, for all layers
+//   AddExperts(m, spec);                                   // where the file counts any
+#pragma once
+
+#include <cstdint>
+
+#include "engine/model/decoder_spec.h"
+#include "engine/model/metadata.h"
+
+namespace inferd::model {
+
+using kernels::Activation;
+using kernels::RopePairing;
+
+// Sizes, context, vocabulary, norm epsilon, and for each layer heads, head dimensions and feed-forward width; without
+// RoPE. Layers without heads (count 0) get no attention.
+DecoderSpec CommonDecoder(Metadata& m, NormKind norm);
+
+// The rotary embedding that rope.* keys and factor tensors declare, appended to spec.ropes and used by all layers.
+RopeSpec ReadRope(Metadata& m, const DecoderSpec& spec, RopePairing pairing);
+void AddRope(Metadata& m, DecoderSpec& spec, RopePairing pairing);
+
+// Expert networks in all layers from `first` on, if expert_count > 0: softmax router, weights normalized.
+void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first = 0);
+Gating ReadGating(Metadata& m, Gating fallback);
+
+// Windows for the layers that sliding_window_pattern marks: an array of flags, or a period p whose every p-th layer (the
+// last of each p, or the first) sees everything. period 0: no layer has a window; 1: all have one.
+enum class FullLayer : uint8_t { kLastOfPeriod, kFirstOfPeriod };
+void AddWindows(Metadata& m, DecoderSpec& spec, int64_t window, int64_t default_period,
+                FullLayer full = FullLayer::kLastOfPeriod);
+
+template <typename Change>
+void ForEachLayer(DecoderSpec& spec, Change change) {
+  for (LayerSpec& layer : spec.layers) change(layer);
+}
+
+}  // namespace inferd::model

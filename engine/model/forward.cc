@@ -1,0 +1,105 @@
+// The pass of every model, step by step. What a step does for a family is in the specification; how it is done is the
+// device's business.
+#include "engine/model/forward.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "config/base/status.h"
+
+namespace inferd::model {
+namespace {
+
+using device::BatchSequence;
+using device::Device;
+
+// The steps as one batch; owns what device::Batch views.
+struct GatheredBatch {
+  std::vector<int32_t> tokens;
+  std::vector<BatchSequence> sequences;
+  std::vector<int32_t> wanted_rows;
+  device::Batch view() const { return {tokens, sequences, wanted_rows}; }
+};
+
+absl::Status CheckStep(const Device& device, const SequenceStep& step) {
+  const DecoderSpec& spec = device.model().spec();
+  const int64_t first = step.sequence->length(), end = first + static_cast<int64_t>(step.tokens.size());
+  if (step.tokens.empty()) return InvalidArgument("step: no tokens");
+  if (end > device.options().context_tokens) {
+    return InvalidArgument("step: position {} exceeds the context of {} tokens", end - 1, device.options().context_tokens);
+  }
+  if (end > step.sequence->reserved()) {
+    return FailedPrecondition("step: {} tokens needed, {} reserved", end, step.sequence->reserved());
+  }
+  if (spec.encoder && first != 0) return InvalidArgument("step: an encoder takes a whole text at once");
+  for (int32_t token : step.tokens) {
+    if (token < 0 || token >= spec.vocabulary_size) {
+      return InvalidArgument("step: token {} is outside the vocabulary of {}", token, spec.vocabulary_size);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GatheredBatch> Gather(const Device& device, std::span<const SequenceStep> steps) {
+  GatheredBatch batch;
+  for (const SequenceStep& step : steps) {
+    RETURN_IF_ERROR(CheckStep(device, step));
+    const auto row = static_cast<int64_t>(batch.tokens.size()), tokens = static_cast<int64_t>(step.tokens.size());
+    batch.sequences.push_back({step.sequence, step.sequence->length(), row, tokens});
+    batch.tokens.insert(batch.tokens.end(), step.tokens.begin(), step.tokens.end());
+    const int64_t first_wanted = step.wanted == Rows::kAll ? row : step.wanted == Rows::kLast ? row + tokens - 1 : row + tokens;
+    for (int64_t i = first_wanted; i < row + tokens; ++i) batch.wanted_rows.push_back(static_cast<int32_t>(i));
+  }
+  const device::DeviceOptions& options = device.options();
+  if (static_cast<int64_t>(batch.tokens.size()) > options.max_batch_tokens) {
+    return InvalidArgument("batch: {} tokens, the device takes {}", batch.tokens.size(), options.max_batch_tokens);
+  }
+  if (static_cast<int64_t>(batch.wanted_rows.size()) > options.max_result_rows) {
+    return InvalidArgument("batch: {} wanted rows, the device gives {}", batch.wanted_rows.size(), options.max_result_rows);
+  }
+  return batch;
+}
+
+void RunLayers(Device& device) {
+  const DecoderSpec& spec = device.model().spec();
+  device.Embed();
+  for (int32_t layer = 0; layer < static_cast<int32_t>(spec.layers.size()); ++layer) {
+    const LayerSpec& s = spec.layers[layer];
+    if (s.attention.heads > 0) {
+      device.ProjectQkv(layer);
+      device.Attend(layer);
+      device.ProjectAttention(layer);
+    }
+    if (s.recurrent.kind != RecurrentKind::kNone) device.MixRecurrent(layer);
+    if (s.feed_forward.width > 0 || s.feed_forward.experts.count > 0) device.FeedForward(layer);
+  }
+}
+
+absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> steps, bool logits) {
+  ASSIGN_OR_RETURN(const GatheredBatch batch, Gather(device, steps));
+  const DecoderSpec& spec = device.model().spec();
+  ForwardResult result;
+  result.rows = static_cast<int64_t>(batch.wanted_rows.size());
+  result.row_elements = logits ? spec.vocabulary_size : spec.width;
+  if (steps.empty()) return result;
+  device.Begin(batch.view());
+  RunLayers(device);
+  if (result.rows > 0) result.values = logits ? device.Logits() : device.Hidden();
+  for (const SequenceStep& step : steps) device.cache().Commit(*step.sequence, step.tokens);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<ForwardResult> Forward(Device& device, std::span<const SequenceStep> steps) {
+  if (!device.model().weights().head) {
+    return FailedPrecondition("{}: an encoder has no logits", device.model().spec().architecture);
+  }
+  return Run(device, steps, /*logits=*/true);
+}
+
+absl::StatusOr<ForwardResult> ForwardHidden(Device& device, std::span<const SequenceStep> steps) {
+  return Run(device, steps, /*logits=*/false);
+}
+
+}  // namespace inferd::model
