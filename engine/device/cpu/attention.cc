@@ -1,0 +1,153 @@
+// Attention of a layer: projections with what is done to queries and keys, K and V into the pages, then each query over
+// its sequence's pages.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/device/cpu/cpu_device.h"
+
+namespace inferd::device {
+namespace {
+
+void Clamp(float limit, int64_t n, float* x) {
+  for (int64_t i = 0; i < n; ++i) x[i] = std::clamp(x[i], -limit, limit);
+}
+
+}  // namespace
+
+void CpuDevice::ProjectQkv(int32_t layer) {
+  if (spec_.layers[layer].attention.latent.kv_rank > 0) return ProjectLatent(layer);
+  const model::AttentionWeights& w = weights_.layers[layer].attention;
+  PrepareMixerInput(layer, Formats::Of({&w.q, &w.k, &w.v}));
+  const Product products[] = {{&w.q, q_, w.q.weights.rows}, {&w.k, k_rows_, w.k.weights.rows}, {&w.v, v_, w.v.weights.rows}};
+  products_.Multiply(mixer_input_, rows_, products);
+  ForRuns([&](const Run& run, int32_t) {
+    for (int64_t i = 0; i < run.tokens; ++i) FinishQkvRow(layer, run.row + i, run.position + i);
+    WriteRun(layer, run, k_rows_, w.k.weights.rows, v_, w.v.weights.rows);
+  });
+}
+
+void CpuDevice::ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim,
+                                 float* x) const {
+  if (!norm.present) return;
+  if (kind == model::QkNorm::kWhole) return ApplyNorm(norm, x, heads * dim, x);
+  for (int64_t head = 0; head < heads; ++head) {
+    model::Norm own = norm;
+    if (kind == model::QkNorm::kPerHead && norm.weight != nullptr) own.weight += head * dim;
+    if (kind == model::QkNorm::kPerHead && norm.bias != nullptr) own.bias += head * dim;
+    ApplyNorm(own, x + head * stride, dim, x + head * stride);
+  }
+}
+
+void CpuDevice::FinishQkvRow(int32_t layer, int64_t row, int64_t position) {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  const model::AttentionWeights& w = weights_.layers[layer].attention;
+  const int64_t q_stride = a.gated_output ? 2 * a.k_dim : a.k_dim;  // a gate lies after each head's query
+  float *q = q_ + row * w.q.weights.rows, *k = k_rows_ + row * w.k.weights.rows, *v = v_ + row * w.v.weights.rows;
+  if (a.clamp_qkv > 0) {
+    Clamp(a.clamp_qkv, w.q.weights.rows, q);
+    Clamp(a.clamp_qkv, w.k.weights.rows, k);
+    Clamp(a.clamp_qkv, w.v.weights.rows, v);
+  }
+  const auto norm = [&] {
+    ApplyNormPerHead(w.q_norm, a.qk_norm, a.heads, q_stride, a.k_dim, q);
+    ApplyNormPerHead(w.k_norm, a.qk_norm, a.kv_heads, a.k_dim, a.k_dim, k);
+  };
+  if (!a.qk_norm_after_rope) norm();
+  if (a.rope >= 0) {
+    const model::RopeSpec& rope = spec_.ropes[a.rope];
+    const float* table = rope_tables_[a.rope] + row * rope.rotated;
+    k_.rope(q, a.heads, q_stride, rope.rotated, rope.pairing, table);
+    k_.rope(k, a.kv_heads, a.k_dim, rope.rotated, rope.pairing, table);
+  }
+  if (a.qk_norm_after_rope) norm();
+  if (a.temperature_floor > 0) {
+    const double steps = static_cast<double>((position + a.temperature_offset) / a.temperature_floor);
+    const double factor = 1.0 + static_cast<double>(a.temperature_scale) * kernels::exact::Log(steps + 1.0);
+    for (int64_t head = 0; head < a.heads; ++head) {
+      k_.scale(q + head * q_stride, static_cast<float>(factor), a.k_dim, q + head * q_stride);
+    }
+  }
+}
+
+void CpuDevice::WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride) {
+  void* page = const_cast<void*>(run.sequence->sequence->pages(layer)[run.position / kernels::kPageTokens]);
+  k_.write_kv(ShapeOf(layer), page, static_cast<int32_t>(run.position % kernels::kPageTokens),
+              static_cast<int32_t>(run.tokens), k + run.row * k_stride, k_stride, v + run.row * v_stride, v_stride);
+}
+
+void CpuDevice::Attend(int32_t layer) {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  // One item: some tokens of a sequence, one KV head, and all or part of the query heads that share it.
+  int64_t pieces = 0;
+  for (const BatchSequence& sequence : batch_.sequences) pieces += (sequence.tokens + kQueryTokens - 1) / kQueryTokens;
+  const int64_t group = a.heads / a.kv_heads;
+  const bool split = a.gated_output || pieces * a.kv_heads < 4 * pool_.threads();
+  const int64_t part = split ? 1 : group;
+  const int64_t items_of_piece = a.kv_heads * (group / part);
+  pool_.Run(pieces * items_of_piece, [&](int64_t item, int32_t thread) {
+    int64_t piece = item / items_of_piece, of_piece = item % items_of_piece;
+    size_t index = 0;
+    for (int64_t n; piece >= (n = (batch_.sequences[index].tokens + kQueryTokens - 1) / kQueryTokens); ++index) piece -= n;
+    const BatchSequence& sequence = batch_.sequences[index];
+    const int64_t first = piece * kQueryTokens, tokens = std::min(kQueryTokens, sequence.tokens - first);
+    const int64_t kv_head = of_piece / (group / part);
+    AttendTokens(layer, sequence, {kv_head, kv_head * group + of_piece % (group / part) * part, part}, first, tokens, thread);
+  });
+}
+
+void CpuDevice::AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first,
+                             int64_t tokens, int32_t thread) {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  const model::AttentionWeights& w = weights_.layers[layer].attention;
+  const bool chunked = a.window_shape == model::WindowShape::kChunked && a.window > 0;
+  const int64_t head_stride = a.gated_output ? 2 * a.k_dim : a.k_dim;
+  const int64_t q_stride = a.heads * head_stride, out_stride = a.heads * a.v_dim;
+  const std::vector<float>& slopes = alibi_slopes_[layer];
+  while (tokens > 0) {
+    const int64_t row = sequence.row_begin + first, position = sequence.first_position + first;
+    int64_t here = tokens, first_key = 0;
+    if (chunked) {
+      first_key = position / a.window * a.window;
+      here = std::min(tokens, first_key + a.window - position);
+    }
+    k_.attention({.shape = ShapeOf(layer),
+                  .pages = sequence.sequence->pages(layer),
+                  .kv_head = static_cast<int32_t>(heads.kv_head),
+                  .group = static_cast<int32_t>(heads.count),
+                  .queries = here,
+                  .position = position,
+                  .first_key = first_key,
+                  .window = chunked ? 0 : a.window,
+                  .bidirectional_end = spec_.encoder ? sequence.first_position + sequence.tokens : 0,
+                  .q = q_ + row * q_stride + heads.first * head_stride,
+                  .q_stride = q_stride,
+                  .out = attended_ + row * out_stride + heads.first * a.v_dim,
+                  .out_stride = out_stride,
+                  .scale = a.scale,
+                  .soft_cap = a.soft_cap,
+                  .alibi_slopes = slopes.empty() ? nullptr : slopes.data() + heads.first,
+                  .sinks = w.sinks == nullptr ? nullptr : w.sinks + heads.first,
+                  .scratch = scratch_[thread].attention});
+    first += here;
+    tokens -= here;
+  }
+}
+
+void CpuDevice::ProjectAttention(int32_t layer) {
+  const model::LayerWeights& w = weights_.layers[layer];
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  if (a.latent.kv_rank > 0) DecompressLatent(layer);
+  inner_.formats = Formats::Of({&w.attention.output});
+  inner_.k = w.attention.output.weights.k;
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    float* attended = attended_ + row * inner_.k;
+    for (int64_t head = 0; a.gated_output && head < a.heads; ++head) {
+      const float* gate = q_ + (row * a.heads + head) * 2 * a.k_dim + a.k_dim;
+      k_.gate(kernels::Activation::kSigmoid, gate, attended + head * a.v_dim, a.v_dim, attended + head * a.v_dim);
+    }
+    StoreRow(w.inside_mixer, attended, row, inner_, thread);
+  });
+  AddBranch(w.attention.output, w.after_mixer, w.after_mixer_sum);
+}
+
+}  // namespace inferd::device

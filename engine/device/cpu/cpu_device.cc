@@ -1,0 +1,264 @@
+// Setting up: options, buffers, cache, and the batch of a pass.
+#include "engine/device/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "config/base/status.h"
+#include "engine/device/cpu/cores.h"
+#include "engine/device/cpu/recurrent_shape.h"
+
+namespace inferd::device {
+namespace {
+
+using kernels::ActivationFormat;
+using model::RecurrentKind;
+
+constexpr int64_t kWriteTokens = 16;  // tokens whose K and V one item writes
+
+int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+// Calls visit(linear) for each matrix of the model.
+template <typename Visit>
+void VisitLinears(const model::ModelWeights& weights, Visit visit) {
+  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.pooler, &weights.pooler_output}) visit(*linear);
+  for (const model::LayerWeights& layer : weights.layers) {
+    const model::AttentionWeights& a = layer.attention;
+    const model::FeedForwardWeights& f = layer.feed_forward;
+    const model::RecurrentWeights& r = layer.recurrent;
+    for (const model::Linear* linear :
+         {&a.q, &a.k, &a.v, &a.output, &a.q_a, &a.q_b, &a.kv_a, &a.kv_b, &a.k_b, &a.v_b, &f.gate, &f.up, &f.down, &f.router,
+          &f.shared_gate, &f.shared_up, &f.shared_down, &f.shared_router, &r.in, &r.out, &r.x, &r.dt, &r.gate, &r.alpha,
+          &r.beta}) {
+      visit(*linear);
+    }
+    for (const model::ExpertLinear* experts : {&f.expert_gate, &f.expert_up, &f.expert_down}) {
+      visit(model::Linear{.name = experts->name, .weights = experts->weights});
+    }
+  }
+}
+
+// Slopes of linear attention biases (arXiv 2108.12409, section 3): a geometric sequence for the largest power of two of
+// heads, and every other step of the next finer one for the rest.
+std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
+  int64_t power = 1;
+  while (power * 2 <= heads) power *= 2;
+  std::vector<float> slopes;
+  for (int64_t head = 0; head < heads; ++head) {
+    const double exponent = head < power ? -max_bias / static_cast<double>(power) * static_cast<double>(head + 1)
+                                         : -max_bias / 2.0 / static_cast<double>(power) * static_cast<double>(2 * (head - power) + 1);
+    slopes.push_back(static_cast<float>(kernels::exact::Pow(2.0, exponent)));
+  }
+  return slopes;
+}
+
+absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
+  if (options.threads == 0) options.threads = DefaultThreads();
+  if (options.context_tokens == 0) options.context_tokens = model.context_length();
+  if (options.threads < 1 || options.threads > 1024) return InvalidArgument("threads: {}, expected 1..1024", options.threads);
+  if (options.context_tokens < 1) return InvalidArgument("context: {}, expected at least 1", options.context_tokens);
+  if (model.spec().learned_positions && options.context_tokens > model.context_length()) {
+    return InvalidArgument("context: {}, the model has learned positions up to {}", options.context_tokens,
+                           model.context_length());
+  }
+  if (options.max_batch_tokens < 1 || options.max_batch_tokens > (1 << 20)) {
+    return InvalidArgument("batch.prefill_tokens: {}, expected 1..1048576", options.max_batch_tokens);
+  }
+  if (options.max_result_rows < 1) return InvalidArgument("result rows: {}, expected at least 1", options.max_result_rows);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> Device::Create(std::shared_ptr<const model::Model> model,
+                                                       const DeviceOptions& options) {
+  return CpuDevice::Create(std::move(model), options);
+}
+
+absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const model::Model> model, DeviceOptions options) {
+  RETURN_IF_ERROR(ResolveOptions(*model, options));
+  const kernels::Kernels* k = kernels::SelectKernels(options.isa.empty() ? nullptr : options.isa.c_str());
+  if (k == nullptr) return InvalidArgument("isa: \"{}\" is not a kernel variant that this processor runs", options.isa);
+  auto device = std::unique_ptr<CpuDevice>(new CpuDevice(std::move(model), std::move(options), *k));
+  RETURN_IF_ERROR(device->CreateCache());
+  RETURN_IF_ERROR(device->Allocate());
+  return device;
+}
+
+CpuDevice::CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k)
+    : model_(std::move(model)), spec_(model_->spec()), weights_(model_->weights()), options_(std::move(options)), k_(k),
+      pool_(options_.threads), scratch_(options_.threads), products_(k_, pool_, scratch_) {
+  for (const model::RopeSpec& rope : spec_.ropes) ropes_.push_back(model::FrequenciesOf(rope, options_.context_tokens));
+  for (const model::LayerSpec& layer : spec_.layers) {
+    const bool biased = layer.attention.heads > 0 && layer.attention.alibi_max_bias > 0;
+    alibi_slopes_.push_back(biased ? AlibiSlopes(layer.attention.heads, layer.attention.alibi_max_bias) : std::vector<float>());
+  }
+}
+
+std::string CpuDevice::description() const { return fmt::format("cpu {}, {} threads", k_.name, pool_.threads()); }
+
+kernels::PageShape CpuDevice::ShapeOf(int32_t layer) const {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  return {options_.cache.type, static_cast<int32_t>(a.kv_heads), static_cast<int32_t>(a.k_dim), static_cast<int32_t>(a.v_dim)};
+}
+
+absl::Status CpuDevice::CreateCache() {
+  cache::CacheLayout layout;
+  const auto layers = static_cast<int32_t>(spec_.layers.size());
+  for (int32_t i = 0; i < layers; ++i) {
+    const model::LayerSpec& layer = spec_.layers[i];
+    layout.state_bytes.push_back(StateBytes(layer.recurrent));
+    layout.page_bytes.push_back(0);
+    if (layer.attention.heads == 0) continue;
+    const kernels::PageShape shape = ShapeOf(i);
+    if (shape.type == kernels::CacheType::kQ8_0 && (shape.k_dim % 32 != 0 || shape.v_dim % 32 != 0)) {
+      return InvalidArgument("kv_cache.type: q8_0 needs head dimensions that are multiples of 32, the model has {} and {}",
+                             shape.k_dim, shape.v_dim);
+    }
+    layout.page_bytes.back() = static_cast<int64_t>(k_.page_bytes(shape));
+    // Encoders and chunked windows keep all pages: what a later query sees does not only move forwards.
+    const bool moves = layer.attention.window_shape == model::WindowShape::kCausal && !spec_.encoder;
+    const int64_t window = moves ? layer.attention.window : 0;
+    auto group = std::find_if(layout.groups.begin(), layout.groups.end(), [&](const auto& g) { return g.window == window; });
+    if (group == layout.groups.end()) group = layout.groups.insert(group, {window, {}});
+    group->layers.push_back(i);
+  }
+  ASSIGN_OR_RETURN(cache_, cache::KvCache::Create(std::move(layout), options_.cache));
+  return absl::OkStatus();
+}
+
+CpuDevice::Widths CpuDevice::WidthsOf() const {
+  Widths w;
+  for (const model::LayerSpec& layer : spec_.layers) {
+    const model::AttentionSpec& a = layer.attention;
+    const model::RecurrentSpec& r = layer.recurrent;
+    if (a.heads > 0) {
+      const int64_t query = a.latent.nope_dim + a.latent.rope_dim;
+      w.q = std::max({w.q, a.heads * a.k_dim * (a.gated_output ? 2 : 1), a.heads * query, a.latent.q_rank,
+                      a.heads * a.v_dim, a.heads * a.latent.v_dim});
+      w.k = std::max({w.k, a.kv_heads * a.k_dim, a.latent.kv_rank + a.latent.rope_dim});
+      w.v = std::max({w.v, a.kv_heads * a.v_dim, a.heads * (a.latent.nope_dim + a.latent.v_dim)});
+      w.gate = std::max(w.gate, a.heads * a.latent.v_dim);
+    }
+    if (r.kind != RecurrentKind::kNone) w.recurrent = std::max(w.recurrent, RecurrentWidth(r));
+    w.gate = std::max({w.gate, layer.feed_forward.width, layer.feed_forward.experts.shared_width,
+                       layer.feed_forward.experts.width * layer.feed_forward.experts.used});
+  }
+  w.any = std::max({w.q, w.k, w.v, w.gate, w.recurrent, spec_.width});
+  return w;
+}
+
+absl::StatusOr<Activations> CpuDevice::AllocateActivations(int64_t rows, int64_t widest, Formats formats) {
+  Activations activations;
+  for (ActivationFormat format : Formats::kAll) {
+    if (!formats.Has(format)) continue;
+    const auto row_bytes = static_cast<int64_t>(k_.activation_row_bytes(format, RoundUp(widest, 256)));
+    ASSIGN_OR_RETURN(activations.data[static_cast<size_t>(format)], workspace_.Take<uint8_t>(rows * row_bytes));
+  }
+  return activations;
+}
+
+absl::Status CpuDevice::AllocateScratch(const Widths& widths) {
+  size_t matmul = 64, attention = 64;
+  VisitLinears(weights_, [&](const model::Linear& linear) {
+    if (linear) matmul = std::max(matmul, k_.matmul_scratch_bytes(linear.weights.type, linear.weights.k));
+  });
+  for (size_t i = 0; i < spec_.layers.size(); ++i) {
+    const model::AttentionSpec& a = spec_.layers[i].attention;
+    if (a.heads == 0) continue;
+    const auto group = static_cast<int32_t>(a.heads / a.kv_heads);
+    attention = std::max(attention, k_.attention_scratch_bytes(ShapeOf(static_cast<int32_t>(i)), group, kQueryTokens));
+  }
+  for (ThreadScratch& scratch : scratch_) {
+    ASSIGN_OR_RETURN(scratch.matmul, workspace_.Take<uint8_t>(static_cast<int64_t>(matmul)));
+    ASSIGN_OR_RETURN(scratch.attention, workspace_.Take<uint8_t>(static_cast<int64_t>(attention)));
+    ASSIGN_OR_RETURN(scratch.row, workspace_.Take<float>(widths.any));
+    ASSIGN_OR_RETURN(scratch.other_row, workspace_.Take<float>(widths.any));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::Allocate() {
+  Formats formats;
+  VisitLinears(weights_, [&](const model::Linear& linear) {
+    if (linear) formats.Add(linear.weights.type);
+  });
+  const Widths w = WidthsOf();
+  const int64_t rows = options_.max_batch_tokens;
+  const std::pair<float**, int64_t> buffers[] = {
+      {&x_, spec_.width}, {&q_, w.q}, {&k_rows_, w.k}, {&v_, w.v}, {&attended_, w.q}, {&gate_, w.gate},
+      {&inner_rows_, w.gate}, {&branch_, spec_.width}, {&recurrent_, w.recurrent}};
+  for (auto [buffer, width] : buffers) {
+    ASSIGN_OR_RETURN(*buffer, workspace_.Take<float>(rows * width));
+  }
+  ASSIGN_OR_RETURN(hidden_, workspace_.Take<float>(options_.max_result_rows * spec_.width));
+  ASSIGN_OR_RETURN(logits_, workspace_.Take<float>(options_.max_result_rows * spec_.vocabulary_size));
+  for (const model::RopeFrequencies& rope : ropes_) {
+    ASSIGN_OR_RETURN(float* table, workspace_.Take<float>(rows * 2 * static_cast<int64_t>(rope.inverse.size())));
+    rope_tables_.push_back(table);
+  }
+  ASSIGN_OR_RETURN(mixer_input_, AllocateActivations(std::max(rows, options_.max_result_rows), w.any, formats));
+  ASSIGN_OR_RETURN(feed_forward_input_, AllocateActivations(rows, spec_.width, formats));
+  ASSIGN_OR_RETURN(inner_, AllocateActivations(rows, w.any, formats));
+  RETURN_IF_ERROR(AllocateSlots(formats));
+  RETURN_IF_ERROR(AllocateScratch(w));
+  positions_.resize(rows);
+  return absl::OkStatus();
+}
+
+// Slots are rows of which each token has several: one for each chosen expert, or for each head of latent attention.
+absl::Status CpuDevice::AllocateSlots(Formats formats) {
+  int64_t slots = 0, experts_used = 0, experts = 0, widest = 0;
+  for (const model::LayerSpec& layer : spec_.layers) {
+    const model::ExpertSpec& e = layer.feed_forward.experts;
+    const model::AttentionSpec& a = layer.attention;
+    experts_used = std::max(experts_used, e.used);
+    experts = std::max(experts, e.count);
+    slots = std::max({slots, e.used, a.latent.kv_rank > 0 ? a.heads : 0});
+    widest = std::max({widest, e.width, a.latent.nope_dim, a.latent.kv_rank});
+  }
+  if (slots == 0) return absl::OkStatus();
+  const int64_t rows = options_.max_batch_tokens;
+  ASSIGN_OR_RETURN(slots_, AllocateActivations(rows * slots, widest, formats));
+  ASSIGN_OR_RETURN(expert_out_, workspace_.Take<float>(rows * experts_used * spec_.width));
+  expert_ids_.resize(rows * experts_used);
+  expert_weights_.resize(rows * experts_used);
+  sorted_rows_.resize(rows * slots);
+  slot_places_.resize(rows * experts_used);
+  router_logits_.resize(rows * experts);
+  all_slots_.resize(rows * experts_used);
+  std::iota(all_slots_.begin(), all_slots_.end(), 0);
+  return absl::OkStatus();
+}
+
+void CpuDevice::Begin(const Batch& batch) {
+  batch_ = batch;
+  rows_ = static_cast<int64_t>(batch.tokens.size());
+  runs_.clear();
+  for (const BatchSequence& sequence : batch_.sequences) {
+    for (int64_t done = 0; done < sequence.tokens;) {
+      const int64_t position = sequence.first_position + done;
+      const int64_t tokens = std::min(sequence.tokens - done, kWriteTokens - position % kWriteTokens);
+      runs_.push_back({&sequence, sequence.row_begin + done, tokens, position});
+      for (int64_t i = 0; i < tokens; ++i) positions_[sequence.row_begin + done + i] = position + i;
+      done += tokens;
+    }
+  }
+  for (size_t i = 0; i < ropes_.size(); ++i) {
+    const auto pairs = static_cast<int64_t>(ropes_[i].inverse.size());
+    ForRows(rows_, [&](int64_t row, int32_t) {
+      k_.rope_table(positions_[row], ropes_[i].inverse.data(), pairs, ropes_[i].magnitude, rope_tables_[i] + row * 2 * pairs);
+    });
+  }
+}
+
+void CpuDevice::Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) {
+  mixer_input_.formats = Formats::Of({&linear});
+  mixer_input_.k = linear.weights.k;
+  products_.Store(mixer_input_, 0, x.data());
+  const Product product{&linear, y.data(), static_cast<int64_t>(y.size())};
+  products_.Multiply(mixer_input_, 1, {&product, 1});
+}
+
+}  // namespace inferd::device

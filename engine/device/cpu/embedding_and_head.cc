@@ -1,0 +1,63 @@
+// The two ends of a pass: token ids become rows of the residual stream, and wanted rows become logits.
+#include "engine/device/cpu/cpu_device.h"
+
+namespace inferd::device {
+
+void CpuDevice::Embed() {
+  const int64_t width = spec_.width;
+  const auto row_of = [&](const model::Linear& table, int64_t index, float* out) {
+    const auto* data = static_cast<const uint8_t*>(table.weights.data) + index * table.weights.row_bytes;
+    k_.dequantize_row(table.weights.type, data, width, out);
+  };
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    float *x = x_ + row * width, *other = scratch_[thread].row;
+    row_of(weights_.embedding, batch_.tokens[row], x);
+    if (spec_.embedding_scale != 1) k_.scale(x, spec_.embedding_scale, width, x);
+    if (weights_.token_types) {
+      row_of(weights_.token_types, 0, other);
+      k_.add(x, other, width, x);
+    }
+    if (weights_.positions) {
+      row_of(weights_.positions, positions_[row], other);
+      k_.add(x, other, width, x);
+    }
+    if (weights_.embedding_norm.present) ApplyNorm(weights_.embedding_norm, x, width, x);
+  });
+}
+
+std::span<float> CpuDevice::Hidden() {
+  const int64_t width = spec_.width;
+  const auto wanted = static_cast<int64_t>(batch_.wanted_rows.size());
+  ForRows(wanted, [&](int64_t i, int32_t) {
+    const float* x = x_ + batch_.wanted_rows[i] * width;
+    if (weights_.output_norm.present) {
+      ApplyNorm(weights_.output_norm, x, width, hidden_ + i * width);
+    } else {
+      std::copy(x, x + width, hidden_ + i * width);
+    }
+  });
+  return {hidden_, static_cast<size_t>(wanted * width)};
+}
+
+std::span<float> CpuDevice::Logits() {
+  const int64_t width = spec_.width, vocabulary = spec_.vocabulary_size;
+  const auto wanted = static_cast<int64_t>(batch_.wanted_rows.size());
+  if (wanted == 0) return {};
+  mixer_input_.formats = Formats::Of({&weights_.head});
+  mixer_input_.k = width;
+  ForRows(wanted, [&](int64_t i, int32_t thread) {
+    StoreRow(weights_.output_norm, x_ + batch_.wanted_rows[i] * width, i, mixer_input_, thread);
+  });
+  const Product product{&weights_.head, logits_, vocabulary};
+  products_.Multiply(mixer_input_, wanted, {&product, 1}, [&](const Part& part, int32_t) {
+    for (int64_t i = 0; i < wanted; ++i) {
+      float* logits = logits_ + i * vocabulary + part.row_begin;
+      const int64_t n = part.row_end - part.row_begin;
+      if (spec_.logit_scale != 1) k_.scale(logits, spec_.logit_scale, n, logits);
+      if (spec_.logit_soft_cap != 0) k_.soft_cap(logits, spec_.logit_soft_cap, n, logits);
+    }
+  });
+  return {logits_, static_cast<size_t>(wanted * vocabulary)};
+}
+
+}  // namespace inferd::device

@@ -1,0 +1,67 @@
+// The dense feed-forward network: gate and up projections with their activation in one job, then down into the stream.
+#include <algorithm>
+
+#include "engine/device/cpu/cpu_device.h"
+
+namespace inferd::device {
+namespace {
+
+// Bounded gate and shifted up projection of gpt-oss ("clamped SwiGLU").
+void ClampPair(float limit, int64_t n, float* gate, float* up) {
+  for (int64_t i = 0; i < n; ++i) {
+    gate[i] = std::min(gate[i], limit);
+    up[i] = std::clamp(up[i], -limit, limit) + 1.0f;
+  }
+}
+
+}  // namespace
+
+void CpuDevice::FeedForward(int32_t layer) {
+  const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
+  if (!spec_.parallel) PrepareFeedForwardInput(layer);
+  if (f.experts.count > 0) {
+    ExpertFeedForward(layer);
+  } else {
+    DenseFeedForward(layer);
+  }
+}
+
+void CpuDevice::DenseFeedForward(int32_t layer) {
+  const model::LayerWeights& w = weights_.layers[layer];
+  const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
+  RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, f.width});
+  inner_.formats = Formats::Of({&w.feed_forward.down});
+  inner_.k = f.width;
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    StoreRow(w.inside_feed_forward, inner_rows_ + row * f.width, row, inner_, thread);
+  });
+  AddBranch(w.feed_forward.down, w.after_feed_forward, w.after_feed_forward_sum);
+}
+
+void CpuDevice::RunGatedPair(const model::FeedForwardSpec& spec, const GatedPair& pair) {
+  const int64_t rows = pair.up->weights.rows, step = products_.RowsPerItem(rows, pair.tokens);
+  pool_.Run((rows + step - 1) / step, [&](int64_t item, int32_t thread) {
+    GateAndUp(spec, pair, item * step, std::min(rows, (item + 1) * step), thread);
+  });
+}
+
+void CpuDevice::GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& pair, int64_t begin, int64_t end,
+                          int32_t thread) {
+  const bool gated = static_cast<bool>(*pair.gate);
+  if (gated) {
+    products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, pair.gates, pair.stride, thread);
+  }
+  products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, pair.out, pair.stride, thread);
+  const int64_t n = end - begin;
+  for (int64_t token = 0; token < pair.tokens; ++token) {
+    const int64_t at = token * pair.stride + begin;
+    if (!gated) {
+      k_.activate(spec.activation, pair.out + at, n, pair.out + at);
+      continue;
+    }
+    if (spec.clamp > 0) ClampPair(spec.clamp, n, pair.gates + at, pair.out + at);
+    k_.gate(spec.activation, pair.gates + at, pair.out + at, n, pair.out + at);
+  }
+}
+
+}  // namespace inferd::device

@@ -1,0 +1,44 @@
+#include "engine/device/cpu/products.h"
+
+#include <cstddef>
+
+namespace inferd::device {
+
+void Products::Store(const Activations& activations, int64_t row, const float* x) const {
+  for (kernels::ActivationFormat format : Formats::kAll) {
+    if (!activations.formats.Has(format)) continue;
+    auto* data = static_cast<std::byte*>(activations.data[static_cast<size_t>(format)]);
+    k_.quantize_rows(format, x, 1, activations.k, data + row * k_.activation_row_bytes(format, activations.k));
+  }
+}
+
+void Products::MultiplyRows(const Activations& activations, const int32_t* activation_rows, int64_t tokens,
+                            const model::Linear& linear, int64_t row_begin, int64_t row_end, float* out, int64_t stride,
+                            int32_t thread) const {
+  const kernels::ActivationFormat format = kernels::TraitsOf(linear.weights.type).activation;
+  k_.matmul({.weights = linear.weights,
+             .row_begin = row_begin,
+             .row_end = row_end,
+             .activations = activations.data[static_cast<size_t>(format)],
+             .activation_rows = activation_rows,
+             .tokens = tokens,
+             .out = out,
+             .out_stride = stride,
+             .scratch = scratch_[thread].matmul});
+  if (linear.scale == nullptr && linear.bias == nullptr) return;
+  const int64_t n = row_end - row_begin;
+  for (int64_t token = 0; token < tokens; ++token) {
+    float* y = out + token * stride + row_begin;
+    if (linear.scale != nullptr) k_.scale(y, *linear.scale, n, y);
+    if (linear.bias != nullptr) k_.add(y, linear.bias + row_begin, n, y);
+  }
+}
+
+int64_t Products::RowsPerItem(int64_t rows, int64_t tokens) const {
+  constexpr int64_t kItemsPerThread = 4;
+  const int64_t most = tokens >= 32 ? 64 : 1024;
+  const int64_t even = rows / (kItemsPerThread * pool_.threads());
+  return std::clamp<int64_t>(even / kernels::kRowGroup * kernels::kRowGroup, 2 * kernels::kRowGroup, most);
+}
+
+}  // namespace inferd::device

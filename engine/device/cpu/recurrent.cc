@@ -1,0 +1,235 @@
+// Mixers with a recurrent state: LFM2's short convolution, Mamba, Mamba-2, and the gated delta net. A layer's state of one
+// sequence is the convolution's last inputs, then the mixer's own. Work is divided by channels or heads, so that each
+// state is carried over the tokens by one thread, in order.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/device/cpu/cpu_device.h"
+#include "engine/device/cpu/recurrent_shape.h"
+
+namespace inferd::device {
+namespace {
+
+using kernels::Activation;
+
+constexpr int64_t kChannels = 64;  // of one item
+
+float* StateOf(const BatchSequence& sequence, int32_t layer) { return static_cast<float*>(sequence.sequence->state(layer)); }
+
+}  // namespace
+
+void CpuDevice::MixRecurrent(int32_t layer) {
+  const model::LayerWeights& w = weights_.layers[layer];
+  const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
+  const model::RecurrentWeights& m = w.recurrent;
+  PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta}));
+  inner_.formats = Formats::Of({&m.out});
+  inner_.k = r.inner;
+  switch (r.kind) {
+    case model::RecurrentKind::kShortConvolution: MixShortConvolution(layer); break;
+    case model::RecurrentKind::kMamba: MixMamba(layer); break;
+    case model::RecurrentKind::kMamba2: MixMamba2(layer); break;
+    case model::RecurrentKind::kGatedDeltaNet: MixDeltaNet(layer); break;
+    case model::RecurrentKind::kNone: return;
+  }
+  AddBranch(m.out, w.after_mixer, w.after_mixer_sum);
+}
+
+// task(sequence, part, thread) for each sequence and each of `parts`.
+template <typename Task>
+void CpuDevice::ForSequenceParts(int64_t parts, Task task) {
+  pool_.Run(static_cast<int64_t>(batch_.sequences.size()) * parts, [&](int64_t item, int32_t thread) {
+    task(batch_.sequences[item / parts], item % parts, thread);
+  });
+}
+
+// out [rows][channels] = convolution of x, with SiLU where the mixer has it.
+void CpuDevice::Convolve(int32_t layer, int64_t channels, const float* x, int64_t x_stride, bool silu, float* out) {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  ForSequenceParts((channels + kChannels - 1) / kChannels, [&](const BatchSequence& sequence, int64_t part, int32_t) {
+    const int64_t c = part * kChannels, n = std::min(kChannels, channels - c);
+    float* y = out + sequence.row_begin * channels + c;
+    k_.convolve({.channels = n,
+                 .stride = channels,
+                 .width = static_cast<int32_t>(spec_.layers[layer].recurrent.convolution),
+                 .taps = w.convolution + c,
+                 .bias = w.convolution_bias == nullptr ? nullptr : w.convolution_bias + c,
+                 .state = StateOf(sequence, layer) + c,
+                 .tokens = sequence.tokens,
+                 .x = x + sequence.row_begin * x_stride + c,
+                 .x_stride = x_stride,
+                 .out = y,
+                 .out_stride = channels});
+    for (int64_t token = 0; silu && token < sequence.tokens; ++token) {
+      k_.activate(Activation::kSilu, y + token * channels, n, y + token * channels);
+    }
+  });
+}
+
+void CpuDevice::MixShortConvolution(int32_t layer) {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  const int64_t n = spec_.layers[layer].recurrent.inner;
+  float *bcx = recurrent_, *gated = bcx + rows_ * 3 * n, *convolved = gated + rows_ * n;
+  const Product in{&w.in, bcx, 3 * n};
+  products_.Multiply(mixer_input_, rows_, {&in, 1});
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    const float *b = bcx + row * 3 * n, *x = b + 2 * n;
+    k_.multiply(b, x, n, gated + row * n);
+  });
+  Convolve(layer, n, gated, n, /*silu=*/false, convolved);
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float* y = convolved + row * n;
+    k_.multiply(bcx + row * 3 * n + n, y, n, y);
+    products_.Store(inner_, row, y);
+  });
+}
+
+void CpuDevice::MixMamba(int32_t layer) {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
+  const int64_t n = r.inner, selected = r.heads + 2 * r.state;
+  float *xz = recurrent_, *x = xz + rows_ * 2 * n, *dt = x + rows_ * n, *dt_b_c = dt + rows_ * n;
+  const Product in{&w.in, xz, 2 * n};
+  products_.Multiply(mixer_input_, rows_, {&in, 1});
+  Convolve(layer, n, xz, 2 * n, /*silu=*/true, x);
+
+  mixer_input_.formats = Formats::Of({&w.x});
+  mixer_input_.k = n;
+  ForRows(rows_, [&](int64_t row, int32_t) { products_.Store(mixer_input_, row, x + row * n); });
+  const Product select{&w.x, dt_b_c, selected};
+  products_.Multiply(mixer_input_, rows_, {&select, 1});
+  mixer_input_.formats = Formats::Of({&w.dt});
+  mixer_input_.k = r.heads;
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float *own = dt_b_c + row * selected, *b = own + r.heads, *c = b + r.state;
+    if (w.dt_norm.present) ApplyNorm(w.dt_norm, own, r.heads, own);
+    if (w.b_norm.present) ApplyNorm(w.b_norm, b, r.state, b);
+    if (w.c_norm.present) ApplyNorm(w.c_norm, c, r.state, c);
+    products_.Store(mixer_input_, row, own);
+  });
+  const Product step{&w.dt, dt, n};
+  products_.Multiply(mixer_input_, rows_, {&step, 1});
+
+  ForSequenceParts((n + kChannels - 1) / kChannels, [&](const BatchSequence& sequence, int64_t part, int32_t) {
+    const int64_t c = part * kChannels, at = sequence.row_begin * n + c;
+    const float* b = dt_b_c + sequence.row_begin * selected + r.heads;
+    k_.mamba_scan({.channels = std::min(kChannels, n - c),
+                   .stride = n,
+                   .states = static_cast<int32_t>(r.state),
+                   .a = w.a + c,
+                   .d = w.d + c,
+                   .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + c,
+                   .tokens = sequence.tokens,
+                   .x = x + at,
+                   .x_stride = n,
+                   .dt = dt + at,
+                   .dt_stride = n,
+                   .b = b,
+                   .c = b + r.state,
+                   .bc_stride = selected,
+                   .out = x + at,
+                   .out_stride = n});
+  });
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float* y = x + row * n;
+    k_.gate(Activation::kSilu, xz + row * 2 * n + n, y, n, y);
+    products_.Store(inner_, row, y);
+  });
+}
+
+void CpuDevice::MixMamba2(int32_t layer) {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
+  const int64_t n = r.inner, channels = ConvolvedChannels(r), width = n + channels + r.heads;
+  const int64_t head_dim = n / r.heads, group_size = n / r.groups;
+  float *zxbcdt = recurrent_, *xbc = zxbcdt + rows_ * width;
+  const Product in{&w.in, zxbcdt, width};
+  products_.Multiply(mixer_input_, rows_, {&in, 1});
+  Convolve(layer, channels, zxbcdt + n, width, /*silu=*/true, xbc);
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float* dt = zxbcdt + row * width + n + channels;
+    k_.add(dt, w.dt_bias, r.heads, dt);
+  });
+  ForSequenceParts(r.heads, [&](const BatchSequence& sequence, int64_t head, int32_t) {
+    float* row = xbc + sequence.row_begin * channels;
+    const float* b = row + n + head / (r.heads / r.groups) * r.state;
+    k_.mamba2_scan({.head_dim = static_cast<int32_t>(head_dim),
+                    .states = static_cast<int32_t>(r.state),
+                    .a = w.a[head],
+                    .d = w.d[head],
+                    .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + head * head_dim * r.state,
+                    .tokens = sequence.tokens,
+                    .x = row + head * head_dim,
+                    .x_stride = channels,
+                    .dt = zxbcdt + sequence.row_begin * width + n + channels + head,
+                    .dt_stride = width,
+                    .b = b,
+                    .c = b + r.groups * r.state,
+                    .bc_stride = channels,
+                    .out = row + head * head_dim,
+                    .out_stride = channels});
+  });
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float* y = xbc + row * channels;
+    k_.gate(Activation::kSilu, zxbcdt + row * width, y, n, y);
+    for (int64_t group = 0; w.norm.present && group < r.groups; ++group) {
+      model::Norm own = w.norm;
+      own.weight += group * group_size;
+      ApplyNorm(own, y + group * group_size, group_size, y + group * group_size);
+    }
+    products_.Store(inner_, row, y);
+  });
+}
+
+void CpuDevice::MixDeltaNet(int32_t layer) {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
+  const int64_t n = r.inner, channels = ConvolvedChannels(r), v_dim = n / r.heads, keys = r.groups * r.state;
+  float *qkv = recurrent_, *z = qkv + rows_ * channels, *decay = z + rows_ * n, *beta = decay + rows_ * r.heads;
+  float *mixed = beta + rows_ * r.heads, *out = mixed + rows_ * channels;
+  const Product products[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
+  products_.Multiply(mixer_input_, rows_, products);
+  Convolve(layer, channels, qkv, channels, /*silu=*/true, mixed);
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    float *g = decay + row * r.heads, *b = beta + row * r.heads;
+    k_.add(g, w.dt_bias, r.heads, g);
+    k_.activate(Activation::kSoftplus, g, r.heads, g);
+    k_.multiply(g, w.a, r.heads, g);
+    k_.activate(Activation::kSigmoid, b, r.heads, b);
+    // q and k of each head to length 1: x / sqrt(sum x^2 + epsilon)
+    const auto length = static_cast<float>(r.state);
+    for (float* head = mixed + row * channels; head < mixed + row * channels + 2 * keys; head += r.state) {
+      k_.rms_norm(head, nullptr, spec_.norm.epsilon / length, r.state, head);
+      k_.scale(head, 1.0f / std::sqrt(length), r.state, head);
+    }
+  });
+  ForSequenceParts(r.heads, [&](const BatchSequence& sequence, int64_t head, int32_t) {
+    const int64_t row = sequence.row_begin, key = head % r.groups * r.state;
+    const float* own = mixed + row * channels;
+    k_.delta_rule({.k_dim = static_cast<int32_t>(r.state),
+                   .v_dim = static_cast<int32_t>(v_dim),
+                   .scale = 1.0f / std::sqrt(static_cast<float>(r.state)),
+                   .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + head * r.state * v_dim,
+                   .tokens = sequence.tokens,
+                   .q = own + key,
+                   .k = own + keys + key,
+                   .qk_stride = channels,
+                   .v = own + 2 * keys + head * v_dim,
+                   .v_stride = channels,
+                   .log_decay = decay + row * r.heads + head,
+                   .beta = beta + row * r.heads + head,
+                   .gate_stride = r.heads,
+                   .out = out + row * n + head * v_dim,
+                   .out_stride = n});
+  });
+  ForRows(rows_, [&](int64_t row, int32_t) {
+    for (int64_t head = 0; head < r.heads; ++head) {
+      float* y = out + row * n + head * v_dim;
+      ApplyNorm(w.norm, y, v_dim, y);
+      k_.gate(Activation::kSilu, z + row * n + head * v_dim, y, v_dim, y);
+    }
+    products_.Store(inner_, row, out + row * n);
+  });
+}
+
+}  // namespace inferd::device

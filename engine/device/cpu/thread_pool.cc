@@ -1,0 +1,110 @@
+#include "engine/device/cpu/thread_pool.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+
+#include "config/base/status.h"
+#include "kernels/kernels.h"
+
+namespace inferd::device {
+namespace {
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr int kItemBits = 24;
+constexpr uint64_t kItemMask = (uint64_t{1} << kItemBits) - 1;
+
+uint64_t TicketOf(uint32_t job, int64_t items) {
+  return uint64_t{job & 0xFFFFu} << (2 * kItemBits) | static_cast<uint64_t>(items) << kItemBits;
+}
+
+void Sleep(std::atomic<uint32_t>& word, uint32_t while_it_is) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAIT_PRIVATE, while_it_is, nullptr, nullptr, 0);
+}
+
+void Wake(std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// Spins until ready() or the time is over; whether it became ready.
+template <typename Ready>
+bool SpinUntil(Ready ready) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (ready()) return true;
+      kernels::SpinPause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return ready();
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int32_t threads) : threads_(threads) {
+  CHECK(threads >= 1);
+  for (int32_t thread = 1; thread < threads; ++thread) {
+    workers_.emplace_back([this, thread] { Work(thread); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stop_.store(true);
+  job_.fetch_add(1);
+  Wake(job_);
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::RunJob(int64_t items, void* context, Trampoline trampoline) {
+  CHECK(items <= kMaximumItems);
+  context_ = context;
+  trampoline_ = trampoline;
+  done_.store(0, std::memory_order_relaxed);
+  const uint32_t job = job_.load(std::memory_order_relaxed) + 1;
+  ticket_.store(TicketOf(job, items), std::memory_order_release);
+  job_.store(job);
+  if (sleepers_.load() > 0) Wake(job_);
+  TakeItems(0);
+  AwaitDone(items);
+}
+
+void ThreadPool::Work(int32_t thread) {
+  uint32_t job = 0;
+  while (true) {
+    job = AwaitJob(job);
+    if (stop_.load()) return;
+    TakeItems(thread);
+  }
+}
+
+void ThreadPool::TakeItems(int32_t thread) {
+  while (true) {
+    const uint64_t ticket = ticket_.fetch_add(1, std::memory_order_acq_rel);
+    const uint64_t item = ticket & kItemMask, items = ticket >> kItemBits & kItemMask;
+    if (item >= items) return;
+    trampoline_(context_, static_cast<int64_t>(item), thread);
+    if (done_.fetch_add(1) + 1 == items && caller_sleeps_.load() != 0) Wake(done_);
+  }
+}
+
+uint32_t ThreadPool::AwaitJob(uint32_t last_job) {
+  if (SpinUntil([&] { return job_.load(std::memory_order_acquire) != last_job; })) return job_.load();
+  sleepers_.fetch_add(1);
+  uint32_t job;
+  while ((job = job_.load()) == last_job) Sleep(job_, last_job);
+  sleepers_.fetch_sub(1);
+  return job;
+}
+
+void ThreadPool::AwaitDone(int64_t items) {
+  const auto all = static_cast<uint32_t>(items);
+  if (SpinUntil([&] { return done_.load(std::memory_order_acquire) == all; })) return;
+  caller_sleeps_.store(1);
+  for (uint32_t done; (done = done_.load()) != all;) Sleep(done_, done);
+  caller_sleeps_.store(0);
+}
+
+}  // namespace inferd::device

@@ -1,0 +1,39 @@
+// The memory of a CPU device's passes: buffers sized once by the model and the largest batch, taken from the system and
+// touched only as far as batches really reach.
+//
+//   Workspace workspace;
+//   ASSIGN_OR_RETURN(float* x, workspace.Take<float>(max_rows * width));    // zeroed, 64-byte aligned
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/cache/page_store.h"
+#include "engine/device/cpu/thread_pool.h"
+#include "kernels/kernels.h"
+
+namespace inferd::device {
+
+class Workspace {
+ public:
+  template <typename T>
+  absl::StatusOr<T*> Take(int64_t elements) {
+    absl::StatusOr<cache::Mapping> mapping = cache::Mapping::Create(elements * static_cast<int64_t>(sizeof(T)) + 64);
+    if (!mapping.ok()) return mapping.status();
+    memory_.push_back(*std::move(mapping));
+    return reinterpret_cast<T*>(memory_.back().data());
+  }
+
+ private:
+  std::vector<cache::Mapping> memory_;
+};
+
+// What one thread writes while it works on an item.
+struct ThreadScratch {
+  void* matmul;
+  void* attention;
+  float *row, *other_row;  // [widest row]
+};
+
+}  // namespace inferd::device
