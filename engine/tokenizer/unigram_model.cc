@@ -10,6 +10,7 @@
 #include "engine/tokenizer/spaces.h"
 #include "engine/tokenizer/subword_model.h"
 #include "engine/tokenizer/utf8.h"
+#include "engine/tokenizer/word_memo.h"
 
 namespace inferd::tokenizer {
 namespace {
@@ -19,7 +20,12 @@ constexpr double kUnknownPenalty = 10.0;  // below the least probable token, as 
 class UnigramModel final : public SubwordModel {
  public:
   UnigramModel(const Vocabulary& vocabulary, Charsmap charsmap, SpaceOptions spaces)
-      : vocabulary_(vocabulary), charsmap_(charsmap), spaces_(spaces), has_bytes_(vocabulary.byte_token(0) >= 0) {
+      : vocabulary_(vocabulary),
+        charsmap_(charsmap),
+        spaces_(spaces),
+        words_(vocabulary),
+        memo_(vocabulary.size()),
+        has_bytes_(vocabulary.byte_token(0) >= 0) {
     std::vector<PrefixSet::Member> members;
     double lowest = 0;
     for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -34,7 +40,12 @@ class UnigramModel final : public SubwordModel {
   absl::Status Encode(std::string_view text, std::vector<int32_t>& ids) const override {
     if (text.size() >= UINT32_MAX / 64) return ResourceExhausted("text: {} bytes, expected less than 64 MiB", text.size());
     const std::string spelled = SpelledSpaces(charsmap_.Normalize(text), spaces_);
-    AppendBest(spelled, BestSteps(spelled), ids);
+    Best best;
+    for (size_t at = 0; at < spelled.size();) {
+      const size_t end = words_.EndOfWord(spelled, at);
+      EncodeWord(std::string_view(spelled).substr(at, end - at), best, ids);
+      at = end;
+    }
     return absl::OkStatus();
   }
 
@@ -52,51 +63,72 @@ class UnigramModel final : public SubwordModel {
     int32_t id = kUnknown;
   };
 
-  // steps[end]: of the prefix of `end` bytes; only those at the ends of characters count.
-  std::vector<Step> BestSteps(std::string_view text) const {
-    std::vector<Step> steps(text.size() + 1);
-    steps[0].score = 0;
-    for (uint32_t at = 0; at < text.size();) {
-      const uint32_t character_bytes = DecodeUtf8(text.data() + at, text.data() + text.size()).bytes;
+  // What one call works with, kept from word to word.
+  struct Best {
+    std::vector<Step> steps;     // steps[end]: of the prefix of `end` bytes; only the ends of characters count
+    std::vector<uint32_t> ends;  // of the tokens of the best spelling, from the last to the first
+    bool unknown_before = false;
+  };
+
+  void EncodeWord(std::string_view word, Best& best, std::vector<int32_t>& ids) const {
+    const int32_t whole = vocabulary_.Find(word);
+    if (whole >= 0 && memo_.Get(whole) == WordMemo::kWhole) {
+      ids.push_back(whole);
+      best.unknown_before = false;
+      return;
+    }
+    FindBest(word, best);
+    AppendBest(word, best, ids);
+    if (whole >= 0) memo_.Set(whole, best.steps.back().id == whole ? WordMemo::kWhole : WordMemo::kParts);
+  }
+
+  void FindBest(std::string_view word, Best& best) const {
+    best.steps.assign(word.size() + 1, {});
+    best.steps[0].score = 0;
+    for (uint32_t at = 0; at < word.size();) {
+      const uint32_t character_bytes = DecodeUtf8(word.data() + at, word.data() + word.size()).bytes;
       const auto offer = [&](int32_t id, size_t bytes, double score) {
-        Step& step = steps[at + bytes];
-        if (steps[at].score + score > step.score) step = {steps[at].score + score, at, id};
+        Step& step = best.steps[at + bytes];
+        score += best.steps[at].score;
+        if (score > step.score) step = {score, at, id};
       };
       bool is_token = false;
-      tokens_.ForEachPrefix(text.substr(at), [&](int32_t id, size_t bytes) {
+      tokens_.ForEachPrefix(word.substr(at), [&](int32_t id, size_t bytes) {
         is_token |= bytes == character_bytes;
         offer(id, bytes, vocabulary_.score(id));
       });
       if (!is_token) offer(kUnknown, character_bytes, unknown_score_);
       at += character_bytes;
     }
-    return steps;
+    best.ends.clear();
+    for (uint32_t end = static_cast<uint32_t>(word.size()); end > 0; end = best.steps[end].begin) {
+      best.ends.push_back(end);
+    }
   }
 
   // Neighbouring unknown characters are one unknown token, or the tokens of their bytes.
-  void AppendBest(std::string_view text, const std::vector<Step>& steps, std::vector<int32_t>& ids) const {
-    std::vector<uint32_t> ends;
-    for (uint32_t end = static_cast<uint32_t>(text.size()); end > 0; end = steps[end].begin) ends.push_back(end);
-    bool unknown_before = false;
-    for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
-      const Step& step = steps[*end];
+  void AppendBest(std::string_view word, Best& best, std::vector<int32_t>& ids) const {
+    for (auto end = best.ends.rbegin(); end != best.ends.rend(); ++end) {
+      const Step& step = best.steps[*end];
       const bool unknown = step.id == kUnknown;
       if (!unknown) {
         ids.push_back(step.id);
       } else if (has_bytes_) {
-        for (uint32_t at = step.begin; at < *end; ++at) {
-          ids.push_back(vocabulary_.byte_token(static_cast<uint8_t>(text[at])));
+        for (const char byte : word.substr(step.begin, *end - step.begin)) {
+          ids.push_back(vocabulary_.byte_token(static_cast<uint8_t>(byte)));
         }
-      } else if (!unknown_before) {
+      } else if (!best.unknown_before) {
         ids.push_back(*vocabulary_.unknown());
       }
-      unknown_before = unknown;
+      best.unknown_before = unknown;
     }
   }
 
   const Vocabulary& vocabulary_;
   Charsmap charsmap_;
   SpaceOptions spaces_;
+  SpelledWords words_;
+  WordMemo memo_;
   bool has_bytes_;
   PrefixSet tokens_;
   double unknown_score_;

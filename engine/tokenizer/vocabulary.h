@@ -31,6 +31,9 @@ class Vocabulary {
   TokenKind kind(int32_t id) const { return kinds_[id]; }
   float score(int32_t id) const { return scores_.empty() ? 0.0F : scores_[id]; }
   int32_t Find(std::string_view spelling) const { return index_.Find(spelling); }
+  void FindAll(std::span<const std::string_view> spellings, std::span<int32_t> ids) const {
+    index_.FindAll(spellings, ids);
+  }
   size_t longest_bytes() const { return longest_bytes_; }  // of all spellings
 
   // The token <0xHH> of a byte, -1 if there is none; and the byte of such a token.
