@@ -1,0 +1,22 @@
+// Where tests find the files that the tree does not hold; they skip what is not on the machine.
+//
+//   if (!std::filesystem::exists(TestModelPath())) GTEST_SKIP() << TestModelPath() << " is not on this machine";
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace inferd {
+
+// Right answers from independent implementations.
+inline std::filesystem::path OraclesPath() { return std::filesystem::path(INFERD_SOURCE_DIR) / "../shared/oracles"; }
+
+// SmolLM2-135M-Instruct Q4_1: INFERD_TEST_MODEL, or where deploy/run.sh puts it.
+inline std::filesystem::path TestModelPath() {
+  if (const char* model = std::getenv("INFERD_TEST_MODEL")) return model;
+  const char* home = std::getenv("HOME");
+  return std::filesystem::path(home != nullptr ? home : "") / ".cache/inferd/SmolLM2-135M-Instruct.Q4_1.gguf";
+}
+
+}  // namespace inferd
