@@ -13,6 +13,7 @@ namespace {
 // Two panels of a chunk stay in the first-level cache beside few activations, or in the second under many.
 constexpr int64_t kSmallChunk = 512, kLargeChunk = 4096;
 constexpr int64_t kManyTokens = 16;
+constexpr int64_t kGroupRows = kTilePanels * kPanelRows;
 
 constexpr size_t kPanelBytes = kLargeChunk / 256 * sizeof(PanelBlock256) > kLargeChunk / 32 * sizeof(PanelBlock32)
                                    ? kLargeChunk / 256 * sizeof(PanelBlock256)
@@ -43,7 +44,7 @@ Plan MakePlan(const MatmulArguments& arguments) {
 }
 
 struct Chunk {
-  int64_t row, rows;  // up to kTilePanels * kPanelRows
+  int64_t row, rows;  // up to kGroupRows
   int64_t first_block, blocks;
 };
 
@@ -60,13 +61,21 @@ void UnpackPanel(const Plan& plan, const Chunk& chunk, int panel, uint8_t* out, 
   const int64_t row = chunk.row + panel * kPanelRows;
   const int64_t rows = chunk.rows - panel * kPanelRows;
   const size_t bytes = static_cast<size_t>(chunk.blocks) * plan.weight_bytes_per_block;
-  const auto* data = static_cast<const uint8_t*>(weights.data) + static_cast<size_t>(row) * weights.row_bytes +
+  const auto* base = static_cast<const uint8_t*>(weights.data);
+  const auto* data = base + static_cast<size_t>(row) * weights.row_bytes +
                      static_cast<size_t>(chunk.first_block) * plan.weight_bytes_per_block;
-  if (rows >= kPanelRows) {
-    plan.format.unpack(data, weights.row_bytes, chunk.blocks, out);
-  } else {
-    plan.format.unpack(Staged(data, weights.row_bytes, rows, bytes, staging), bytes, chunk.blocks, out);
+  if (rows < kPanelRows) {
+    plan.format.unpack(Staged(data, weights.row_bytes, rows, bytes, staging), bytes, chunk.blocks, staging, out);
+    return;
   }
+  // The rows of the next two panels follow in memory: they are asked for in order, a share with each chunk and panel.
+  const uint8_t* next = data;
+  if (chunk.row + kGroupRows < plan.arguments.row_end) {
+    next = base + static_cast<size_t>(chunk.row + kGroupRows) * weights.row_bytes +
+           static_cast<size_t>(kGroupRows * chunk.first_block) * plan.weight_bytes_per_block +
+           static_cast<size_t>(panel * kPanelRows) * bytes;
+  }
+  plan.format.unpack(data, weights.row_bytes, chunk.blocks, next, out);
 }
 
 void MultiplyTokens(const Plan& plan, const Chunk& chunk, int panels, const uint8_t* panel_bytes) {
@@ -109,9 +118,8 @@ void Matmul(const MatmulArguments& arguments) {
   uint8_t* staging = panels + kTilePanels * kPanelBytes;
   const int64_t blocks = arguments.weights.k / plan.block_elements;
   const int64_t chunk_blocks = plan.chunk / plan.block_elements;
-  for (int64_t row = arguments.row_begin; row < arguments.row_end; row += kTilePanels * kPanelRows) {
-    const int64_t rows =
-        arguments.row_end - row < kTilePanels * kPanelRows ? arguments.row_end - row : kTilePanels * kPanelRows;
+  for (int64_t row = arguments.row_begin; row < arguments.row_end; row += kGroupRows) {
+    const int64_t rows = arguments.row_end - row < kGroupRows ? arguments.row_end - row : kGroupRows;
     const int panel_count = rows > kPanelRows ? 2 : 1;
     for (int64_t block = 0; block < blocks; block += chunk_blocks) {
       const Chunk chunk{row, rows, block, blocks - block < chunk_blocks ? blocks - block : chunk_blocks};

@@ -44,7 +44,7 @@ enum class TileKind : uint8_t {
 struct PanelFormat {
   TileKind kind;
   // Unpacks `blocks` panel blocks of kPanelRows rows, row_stride bytes apart.
-  void (*unpack)(const uint8_t* rows, size_t row_stride, int64_t blocks, void* panel);
+  void (*unpack)(const uint8_t* rows, size_t row_stride, int64_t blocks, const uint8_t* next, void* panel);
 };
 
 // The format of a quantized type.

@@ -9,8 +9,8 @@
 #include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
-#include "kernels/x86_avx512/peak.h"
 #include "kernels/x86_avx512/lanes.h"
+#include "kernels/x86_avx512/peak.h"
 #include "kernels/x86_avx512/products.h"
 
 namespace inferd::kernels::avx512 {

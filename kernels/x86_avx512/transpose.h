@@ -27,6 +27,14 @@ static inline __attribute__((always_inline)) void LoadTransposed16(const uint8_t
   out[3] = _mm512_unpackhi_epi64(high01, high23);
 }
 
+// Asks for the next kBytes bytes from p on; returns what follows them.
+template <size_t kBytes>
+static inline __attribute__((always_inline)) const uint8_t* Prefetch(const uint8_t* p) {
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kBytes; i += 64) _mm_prefetch(p + i, _MM_HINT_T0);
+  return p + kBytes;
+}
+
 // lane r = dword at rows + r * stride
 static inline __attribute__((always_inline)) __m512i LoadDwords(const uint8_t* rows, size_t stride) {
   alignas(64) uint32_t lanes[16];

@@ -30,7 +30,7 @@ void PutGroup(const IntegerBlock& block, int first, bool two_scales, int row, Pa
 }  // namespace
 
 template <TensorType kType>
-void UnpackAny(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
+void UnpackAny(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t*, void* panel) {
   const TypeTraits& traits = TraitsOf(kType);
   const reference::Unpacker unpack = reference::UnpackerOf(kType);
   const reference::ProductKind product = reference::ProductOf(kType);
@@ -57,19 +57,19 @@ namespace {
 using enum TensorType;
 }
 
-template void UnpackAny<kMXFP4>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kNVFP4>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kQ2_K>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kQ3_K>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ4_XS>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ1_S>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ1_M>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ2_XXS>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ2_XS>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ2_S>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ3_XXS>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kIQ3_S>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kTQ1_0>(const uint8_t*, size_t, int64_t, void*);
-template void UnpackAny<kTQ2_0>(const uint8_t*, size_t, int64_t, void*);
+template void UnpackAny<kMXFP4>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kNVFP4>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kQ2_K>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kQ3_K>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ4_XS>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ1_S>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ1_M>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ2_XXS>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ2_XS>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ2_S>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ3_XXS>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kIQ3_S>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kTQ1_0>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
+template void UnpackAny<kTQ2_0>(const uint8_t*, size_t, int64_t, const uint8_t*, void*);
 
 }  // namespace inferd::kernels::avx512

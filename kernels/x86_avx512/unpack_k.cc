@@ -50,7 +50,7 @@ void UnpackHeader(const uint8_t* rows, size_t stride, PanelBlock256& block) {
 
 }  // namespace
 
-void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
+void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
   const __m512i low4 = _mm512_set1_epi8(15);
   for (int64_t b = 0; b < blocks; ++b, rows += kQ4Bytes) {
     PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
@@ -58,6 +58,7 @@ void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel)
     for (int part = 0; part < 8;
          ++part) {  // 16 bytes: half of one group of 32 in the low, of the next in the high nibbles
       const int c = part / 2 * 16 + part % 2 * 4;
+      next = Prefetch<kPanelRows * kQ4Bytes / 8>(next);
       __m512i pairs[4];
       LoadTransposed16(rows + 16 + 16 * part, stride, pairs);
 #pragma GCC unroll 4
@@ -69,7 +70,7 @@ void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel)
   }
 }
 
-void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
+void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
   const __m512i low4 = _mm512_set1_epi8(15), bit4 = _mm512_set1_epi8(16);
   constexpr int kAndThenOr = 0xEA;  // (a & b) | c
   for (int64_t b = 0; b < blocks; ++b, rows += kQ5Bytes) {
@@ -80,6 +81,7 @@ void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel)
       LoadTransposed16(rows + 16 + 16 * half, stride, fifth);
 #pragma GCC unroll 4
       for (int pair = 0; pair < 4; ++pair) {
+        next = Prefetch<kPanelRows * kQ5Bytes / 8>(next);
         __m512i nibbles[4];
         LoadTransposed16(rows + 48 + 32 * pair + 16 * half, stride, nibbles);
 #pragma GCC unroll 4
@@ -116,7 +118,7 @@ void UnpackQ6Scales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
 
 }  // namespace
 
-void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
+void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
   alignas(64) uint8_t entries[64];
   for (int i = 0; i < 64; ++i) entries[i] = static_cast<uint8_t>(i - 32 + 128);
   const __m512i table = _mm512_load_si512(entries);  // by vpermb, which ignores the two highest bits
@@ -128,6 +130,7 @@ void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, void* panel)
     UnpackQ6Scales(rows + 192, stride, block);
     for (int part = 0; part < 4; ++part) {  // 16 of the 32 columns of a half of 128 elements
       const int half = part / 2, column = part % 2;
+      next = Prefetch<kPanelRows * kQ6Bytes / 4>(next);
       __m512i high[4], first[4], second[4];
       LoadTransposed16(rows + 128 + 32 * half + 16 * column, stride, high);
       LoadTransposed16(rows + 64 * half + 16 * column, stride, first);

@@ -68,9 +68,11 @@ inline __attribute__((always_inline)) void ConvertScales(PanelBlock32& block) {
 }
 
 template <Layout kLayout>
-void UnpackNibbles(const uint8_t* rows, size_t stride, int64_t blocks, __m512i table, PanelBlock32* panel) {
+void UnpackNibbles(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, __m512i table,
+                   PanelBlock32* panel) {
   CopyScales<kLayout>(rows, stride, blocks, panel);
   for (int64_t b = 0; b < blocks; ++b, rows += kLayout.bytes) {
+    next = Prefetch<16 * kLayout.bytes>(next);
     __m512i values[8];
     Nibbles(rows + kLayout.values, stride, table, values);
     if constexpr (kLayout.high_bits != kNone) AddFifthBits(LoadDwords(rows + kLayout.high_bits, stride), values);
@@ -84,28 +86,29 @@ constexpr Layout kQ4_0{18, 0, kNone, kNone, 2}, kQ4_1{20, 0, 2, kNone, 4}, kQ5_0
 
 }  // namespace
 
-void UnpackQ4_0(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
-  UnpackNibbles<kQ4_0>(rows, stride, blocks, NibbleTable(kIdentity, 128 - 8), static_cast<PanelBlock32*>(panel));
+void UnpackQ4_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  UnpackNibbles<kQ4_0>(rows, stride, blocks, next, NibbleTable(kIdentity, 128 - 8), static_cast<PanelBlock32*>(panel));
 }
-void UnpackQ4_1(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
-  UnpackNibbles<kQ4_1>(rows, stride, blocks, NibbleTable(kIdentity, 0), static_cast<PanelBlock32*>(panel));
+void UnpackQ4_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  UnpackNibbles<kQ4_1>(rows, stride, blocks, next, NibbleTable(kIdentity, 0), static_cast<PanelBlock32*>(panel));
 }
-void UnpackQ5_0(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
-  UnpackNibbles<kQ5_0>(rows, stride, blocks, NibbleTable(kIdentity, 128 - 16), static_cast<PanelBlock32*>(panel));
+void UnpackQ5_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  UnpackNibbles<kQ5_0>(rows, stride, blocks, next, NibbleTable(kIdentity, 128 - 16), static_cast<PanelBlock32*>(panel));
 }
-void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
-  UnpackNibbles<kQ5_1>(rows, stride, blocks, NibbleTable(kIdentity, 0), static_cast<PanelBlock32*>(panel));
+void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  UnpackNibbles<kQ5_1>(rows, stride, blocks, next, NibbleTable(kIdentity, 0), static_cast<PanelBlock32*>(panel));
 }
-void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, void* panel) {
-  UnpackNibbles<kQ4_0>(rows, stride, blocks, NibbleTable(reference::kIq4Values, 128),
+void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  UnpackNibbles<kQ4_0>(rows, stride, blocks, next, NibbleTable(reference::kIq4Values, 128),
                        static_cast<PanelBlock32*>(panel));
 }
 
-void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, void* panel_bytes) {
+void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel_bytes) {
   auto* panel = static_cast<PanelBlock32*>(panel_bytes);
   const __m512i bias = _mm512_set1_epi8(static_cast<char>(0x80));
   CopyScales<kQ8_0>(rows, stride, blocks, panel);
   for (int64_t b = 0; b < blocks; ++b, rows += kQ8_0.bytes) {
+    next = Prefetch<16 * kQ8_0.bytes>(next);
     __m512i values[8];
     LoadTransposed16(rows + kQ8_0.values, stride, values);
     LoadTransposed16(rows + kQ8_0.values + 16, stride, values + 4);
