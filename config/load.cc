@@ -1,5 +1,4 @@
-// A visitor of the option table that takes values out of a parsed YAML file.
-// Exceptions of the yaml-cpp library end here.
+// A visitor of the option table that takes values out of a parsed YAML file. yaml-cpp's exceptions end here.
 #include "config/load.h"
 
 #include <fcntl.h>

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,7 @@
 namespace inferd::daemon {
 namespace {
 
-constexpr size_t kMaxNameBytes = 32;
-constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+constexpr size_t kMaxNameBytes = 16;
 
 absl::Status MakeDirectory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
@@ -74,9 +72,7 @@ absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory) {
 }
 
 std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version) {
-  std::string path = fmt::format("{}/w/{}-{}.sock", directory, FileName(model), version);
-  if (path.size() <= kMaxSocketPathBytes) return path;
-  return fmt::format("{}/w/{:08x}-{}.sock", directory, Digest(model), version);
+  return fmt::format("{}/w/{}-{}.sock", directory, FileName(model), version);
 }
 
 }  // namespace inferd::daemon

@@ -1,24 +1,44 @@
 // inferd-model bench: measures this machine's limits and a model's speed, or makes a model to measure.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/json.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/base/status.h"
 #include "engine/tools/make_model.h"
+#include "engine/tools/measure.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
 namespace {
 
+namespace json = boost::json;
 using kernels::TensorType;
+
+constexpr int64_t kDepth = 128;  // tokens before the decoded ones
 
 struct Options {
   std::string path;
+  int32_t threads = 0;
+  int64_t prefill = 512;
+  int64_t decode = 64;
+  std::vector<int64_t> sequences = {1, 4, 16};
+  int runs = 3;
+  bool as_json = false;
+
   std::string make_model;
   std::string shape = "llama-1b";
   std::string type = "Q4_K";
   std::string head_type;
+};
+
+struct Row {
+  const char* test;
+  int64_t tokens, sequences;
+  double tokens_per_second, share_of_limit;
 };
 
 absl::StatusOr<TensorType> ParseType(std::string_view name) {
@@ -32,11 +52,73 @@ absl::StatusOr<TensorType> ParseType(std::string_view name) {
   return InvalidArgument("type: '{}' is unknown, expected one of{}", name, known);
 }
 
-absl::Status Bench(const Options& options) {
+absl::Status WriteModel(const Options& options) {
   ASSIGN_OR_RETURN(const ModelShape shape, ParseShape(options.shape));
   ASSIGN_OR_RETURN(const TensorType type, ParseType(options.type));
   ASSIGN_OR_RETURN(const TensorType head_type, ParseType(options.head_type.empty() ? options.type : options.head_type));
   return MakeModel(shape, type, head_type, options.make_model);
+}
+
+absl::StatusOr<std::vector<Row>> MeasureModel(const Options& options, Runnable& runnable, const MachineLimits& limits) {
+  const Workload work = WorkloadOf(*runnable.model);
+  std::vector<Row> rows;
+  if (options.prefill > 0) {
+    ASSIGN_OR_RETURN(const double rate, MeasurePrefill(runnable, options.prefill, options.runs));
+    rows.push_back({"prefill", options.prefill, 1, rate, ShareOfPrefillLimit(work, limits, options.prefill, rate)});
+  }
+  for (const int64_t sequences : options.sequences) {
+    if (options.decode == 0) break;
+    ASSIGN_OR_RETURN(const double rate, MeasureDecode(runnable, sequences, kDepth, options.decode, options.runs));
+    rows.push_back({"decode", options.decode, sequences, rate, ShareOfDecodeLimit(work, limits, sequences, rate)});
+  }
+  return rows;
+}
+
+void PrintJson(const std::string& isa, int32_t threads, const MachineLimits& limits, const std::vector<Row>& rows) {
+  json::array results;
+  for (const Row& row : rows) {
+    results.push_back({{"test", row.test},
+                       {"tokens", row.tokens},
+                       {"sequences", row.sequences},
+                       {"tokens_per_second", row.tokens_per_second},
+                       {"share_of_limit", row.share_of_limit}});
+  }
+  const json::object machine = {{"isa", isa},
+                                {"threads", threads},
+                                {"int8_ops_per_second", limits.int8_ops_per_second},
+                                {"f32_flops_per_second", limits.f32_flops_per_second},
+                                {"read_bytes_per_second", limits.read_bytes_per_second}};
+  fmt::print("{}\n", json::serialize(json::object{{"machine", machine}, {"results", std::move(results)}}));
+}
+
+void PrintText(const std::string& isa, int32_t threads, const MachineLimits& limits, const std::vector<Row>& rows) {
+  fmt::print("machine: {}, {} threads, int8 {:.2f} T ops/s, f32 {:.0f} GFLOP/s, read {:.1f} GB/s\n", isa, threads,
+             limits.int8_ops_per_second / 1e12, limits.f32_flops_per_second / 1e9, limits.read_bytes_per_second / 1e9);
+  fmt::print("{:<8} {:>7} {:>10} {:>12} {:>9}\n", "test", "tokens", "sequences", "tokens/s", "of limit");
+  for (const Row& row : rows) {
+    fmt::print("{:<8} {:>7} {:>10} {:>12.1f} {:>8.0f}%\n", row.test, row.tokens, row.sequences, row.tokens_per_second,
+               100 * row.share_of_limit);
+  }
+}
+
+absl::Status Bench(const Options& options) {
+  if (!options.make_model.empty()) return WriteModel(options);
+  if (options.path.empty()) return InvalidArgument("bench: expected a model FILE, or --make-model OUT");
+  const int64_t sequences = *std::max_element(options.sequences.begin(), options.sequences.end());
+  const int64_t tokens = std::max(options.prefill, kDepth + options.decode);
+  ASSIGN_OR_RETURN(Runnable runnable, OpenRunnable(options.path, {.threads = options.threads,
+                                                                  .tokens = tokens,
+                                                                  .sequences = sequences,
+                                                                  .batch_tokens = std::max<int64_t>(512, sequences),
+                                                                  .result_rows = sequences,
+                                                                  .cache_type = kernels::CacheType::kF16}));
+  ASSIGN_OR_RETURN(const std::string wanted, ChosenIsa());
+  const kernels::Kernels& kernels = *kernels::SelectKernels(wanted.empty() ? nullptr : wanted.c_str());
+  const int32_t threads = runnable.device->options().threads;
+  const MachineLimits limits = MeasureMachine(kernels, threads);
+  ASSIGN_OR_RETURN(const std::vector<Row> rows, MeasureModel(options, runnable, limits));
+  (options.as_json ? PrintJson : PrintText)(kernels.name, threads, limits, rows);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -44,10 +126,29 @@ absl::Status Bench(const Options& options) {
 void AddBench(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = program.add_subcommand("bench", "Measures the machine and a model, or makes a model to measure.");
-  verb->add_option("--make-model", options->make_model, "write a model with random weights to this path")->required();
-  verb->add_option("--shape", options->shape, "llama-1b, llama-tiny, or key=value,...")->capture_default_str();
-  verb->add_option("--type", options->type, "tensor type of the matrices")->capture_default_str();
-  verb->add_option("--head-type", options->head_type, "tensor type of embedding and head (default: --type)");
+  verb->add_option("FILE", options->path, "model file (GGUF)");
+  verb->add_option("--threads", options->threads, "threads (0: the cores this process may use)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb->add_option("--prefill", options->prefill, "tokens of the prompt (0: no prefill test)")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  verb->add_option("--decode", options->decode, "tokens to decode in each sequence (0: no decode test)")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  verb->add_option("--sequences", options->sequences, "numbers of sequences decoded at once, joined by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  verb->add_option("--runs", options->runs, "runs of each test, of which the best counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb->add_flag("--json", options->as_json, "print JSON");
+  verb->add_option("--make-model", options->make_model, "write a model with random weights to this path instead");
+  verb->add_option("--shape", options->shape, "of the model to make: llama-1b, llama-tiny, or key=value,...")
+      ->capture_default_str();
+  verb->add_option("--type", options->type, "tensor type of its matrices")->capture_default_str();
+  verb->add_option("--head-type", options->head_type, "tensor type of its embedding and head (default: --type)");
   verb->callback([options, &action] { action = [options] { return Bench(*options); }; });
 }
 

@@ -13,8 +13,9 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   program.footer("Each verb has its own --help. Exit codes: 0 done, 1 failed, 2 usage.");
   tools::Action action;
-  for (const auto add_verb : {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddSplit, tools::AddMerge, tools::AddBench,
-                              tools::AddPull}) {
+  for (const auto add_verb :
+       {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddTemplate, tools::AddLogits,
+        tools::AddPerplexity, tools::AddBench, tools::AddSplit, tools::AddMerge, tools::AddPull}) {
     add_verb(program, action);
   }
   if (const std::optional<int> exit_code = ParseCommandLine(program, argc, argv)) return *exit_code;

@@ -19,9 +19,12 @@ using Action = std::function<absl::Status()>;
 
 void AddBench(CLI::App& program, Action& action);
 void AddInspect(CLI::App& program, Action& action);
+void AddLogits(CLI::App& program, Action& action);
 void AddMerge(CLI::App& program, Action& action);
+void AddPerplexity(CLI::App& program, Action& action);
 void AddPull(CLI::App& program, Action& action);
 void AddSplit(CLI::App& program, Action& action);
+void AddTemplate(CLI::App& program, Action& action);
 void AddTokenize(CLI::App& program, Action& action);
 void AddVerify(CLI::App& program, Action& action);
 

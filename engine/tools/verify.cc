@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -9,6 +10,10 @@
 
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
+#include "engine/model/forward.h"
+#include "engine/template/chat_template.h"
+#include "engine/tokenizer/tokenizer.h"
+#include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
@@ -34,6 +39,10 @@ class Verifier {
 
   std::vector<Check> Run() {
     Step("file", [this] { return OpenFile(); });
+    Step("model", [this] { return LoadModel(); });
+    Step("tokenizer", [this] { return MakeTokenizer(); });
+    Step("template", [this] { return ParseTemplate(); });
+    Step("forward", [this] { return RunForward(); });
     return std::move(checks_);
   }
 
@@ -50,9 +59,51 @@ class Verifier {
                        file_->entries().size(), file_->tensors().size(), file_->size_bytes());
   }
 
+  absl::StatusOr<std::string> LoadModel() {
+    ASSIGN_OR_RETURN(model_, model::Model::Load(file_));
+    return fmt::format("{}, {} parameters", model_->description(), model_->parameter_count());
+  }
+
+  absl::StatusOr<std::string> MakeTokenizer() {
+    if (file_->Find("tokenizer.ggml.model") == nullptr) return "none in the file: it takes token ids alone";
+    ASSIGN_OR_RETURN(tokenizer_, tokenizer::Tokenizer::Create(*file_));
+    if (tokenizer_->vocabulary_size() > model_->vocabulary_size()) {
+      return InvalidArgument("tokenizer.ggml.tokens: {} tokens, but the model has embeddings of {}",
+                             tokenizer_->vocabulary_size(), model_->vocabulary_size());
+    }
+    return fmt::format("{} tokens", tokenizer_->vocabulary_size());
+  }
+
+  absl::StatusOr<std::string> ParseTemplate() {
+    if (file_->Find("tokenizer.chat_template") == nullptr) return "none in the file: it takes plain text alone";
+    ASSIGN_OR_RETURN(const std::string_view source, file_->GetString("tokenizer.chat_template"));
+    RETURN_IF_ERROR(Annotate(chat_template::ChatTemplate::Parse(source).status(), "tokenizer.chat_template"));
+    return fmt::format("{} bytes", source.size());
+  }
+
+  // A few tokens through all layers.
+  absl::StatusOr<std::string> RunForward() {
+    constexpr int64_t kTokens = 8;
+    ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model_, {.tokens = kTokens, .result_rows = kTokens}));
+    std::vector<int32_t> tokens(kTokens);
+    for (int64_t i = 0; i < kTokens; ++i) tokens[i] = static_cast<int32_t>(i * 31 % model_->vocabulary_size());
+    ASSIGN_OR_RETURN(const auto sequence, runnable.device->cache().NewSequence({}));
+    RETURN_IF_ERROR(runnable.device->cache().Reserve(*sequence, kTokens));
+    const model::SequenceStep step = {sequence.get(), tokens, model::Rows::kAll};
+    ASSIGN_OR_RETURN(const model::ForwardResult result, model_->spec().encoder
+                                                            ? model::ForwardHidden(*runnable.device, {&step, 1})
+                                                            : model::Forward(*runnable.device, {&step, 1}));
+    for (const float value : result.values) {
+      if (!std::isfinite(value)) return FailedPrecondition("a forward pass gives numbers that are not finite");
+    }
+    return fmt::format("{} tokens, all results finite ({})", kTokens, runnable.device->description());
+  }
+
   const std::string& path_;
   std::vector<Check> checks_;
   std::shared_ptr<const gguf::GgufFile> file_;
+  std::shared_ptr<const model::Model> model_;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
 };
 
 absl::Status Verify(const Options& options) {
