@@ -26,7 +26,7 @@ LAYERS = {
 }
 # A file with special flags includes nothing whose inline functions other files share.
 KERNEL_HEADERS = {"cstddef", "cstdint", "cstring", "immintrin.h", "arm_neon.h"}
-REFERENCE_HEADERS = KERNEL_HEADERS | {"bit", "cfloat", "climits", "cmath", "limits"}
+REFERENCE_HEADERS = KERNEL_HEADERS | {"algorithm", "bit", "cfloat", "climits", "cmath", "limits"}
 DISPATCH_HEADERS = REFERENCE_HEADERS | {"cpuid.h", "sys/auxv.h", "asm/hwcap.h"}
 LONGEST = {".h": 200, ".cc": 400, ".py": 400}
 LONGEST_FUNCTION = 60
@@ -53,7 +53,7 @@ def tracked(root):
 
 
 def is_test(path):
-    return path.stem.endswith(("_test", "_bench", "_fuzz")) or "testing" in path.stem or path.parts[0] == "tests"
+    return path.stem.endswith(("_test", "_bench", "_fuzz")) or "testing" in str(path) or path.parts[0] == "tests"
 
 
 def layer_of(path):
