@@ -61,7 +61,7 @@ void Operations::BeginRollout(RolloutRequest request, std::function<void(const a
 // ------------------------------------------------------------------------------------------------------------ reload
 
 RunningState Operations::Running() const {
-  RunningState running{.config = context_.config, .keys = context_.keys};
+  RunningState running{.config = context_.config};
   for (const auto& [name, model] : context_.fleet.models()) {
     const ModelVersion* const current = model->Current();
     if (current == nullptr || !(current->routed || model->drained)) continue;
@@ -99,12 +99,11 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
   }
   // The new workers are started with the new configuration, which becomes the one in force if they get ready.
   const config::Config former = std::exchange(context_.config, next->config);
-  BeginRollout(plan->rollout, [this, done, former, plan = *plan, keys = next->keys](const absl::Status& result) {
+  BeginRollout(plan->rollout, [this, done, former, plan = *plan](const absl::Status& result) {
     if (!result.ok()) {
       context_.config = former;
       return Answer<std::vector<std::string>>(done, result);
     }
-    context_.keys = keys;
     context_.apply_settings(plan);
     for (const std::string& name : plan.retries) {
       const Model* const model = context_.fleet.Find(name);

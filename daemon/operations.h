@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,6 @@ struct OperationsContext {
   std::string config_file;
   // The configuration in force; a reload replaces it.
   config::Config& config;
-  std::optional<FileIdentity>& keys;
   // Applies what a reload changes beside the models; the configuration is the new one already.
   std::function<void(const ReloadPlan&)> apply_settings;
   std::function<uint64_t()> available_memory = AvailableMemory;

@@ -75,11 +75,6 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file) {
     if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: model {}", file, model.name));
     out.models[model.name] = *identity;
   }
-  if (!out.config.auth.keys_file.empty()) {
-    const absl::StatusOr<FileIdentity> identity = IdentifyFile(out.config.auth.keys_file);
-    if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: auth.keys_file", file));
-    out.keys = *identity;
-  }
   return out;
 }
 
@@ -98,7 +93,8 @@ absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const Identif
     plan.rollout.removes.push_back(name);
     plan.changes.push_back(fmt::format("{}: removed", name));
   }
-  if (PrintedForGateway(running.config) != PrintedForGateway(next.config) || running.keys != next.keys) {
+  // The content of the keys file is the gateway's to watch.
+  if (PrintedForGateway(running.config) != PrintedForGateway(next.config)) {
     plan.replace_gateway = true;
     plan.changes.push_back("gateway: replaced, auth, limits or log changed");
   }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +13,10 @@
 
 namespace inferd::daemon {
 
-// A configuration with the identity of each file that it names.
+// A configuration with the identity of each model file that it names.
 struct IdentifiedConfig {
   config::Config config;
   std::map<std::string, FileIdentity> models;  // by model name
-  std::optional<FileIdentity> keys;
 };
 
 // Reads the file and what it names. Blocks on the disk: not for the loop's thread.
@@ -32,7 +30,6 @@ struct RunningModel {
 
 struct RunningState {
   config::Config config;
-  std::optional<FileIdentity> keys;
   std::map<std::string, RunningModel> models;
 };
 

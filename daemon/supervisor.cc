@@ -34,7 +34,6 @@ enum class Phase { kStarting, kServing, kDraining, kEnded };
 struct Supervisor::Impl {
   SupervisorOptions options;
   config::Config config;
-  std::optional<FileIdentity> keys;
   UniqueFd run_lock, signals, http, grpc, admin;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<SystemSpawner> spawner;
@@ -113,7 +112,6 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
                         .fleet = *fleet,
                         .config_file = options.config_file,
                         .config = config,
-                        .keys = keys,
                         .apply_settings = [this](const ReloadPlan& plan) { ApplySettings(plan); }});
   ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get()));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
@@ -155,10 +153,6 @@ void Supervisor::Impl::StartModels() {
       version.process->Start();
     }
   });
-  if (!config.auth.keys_file.empty()) {
-    const auto identity = IdentifyFile(config.auth.keys_file);
-    if (identity.ok()) keys = *identity;
-  }
 }
 
 void Supervisor::Impl::FeedWatchdog(Milliseconds interval) {

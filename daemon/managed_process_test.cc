@@ -1,0 +1,205 @@
+#include "daemon/managed_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/testing/fake_processes.h"
+
+namespace inferd::daemon {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+class ManagedProcessTest : public testing::Test {
+ protected:
+  void Make(ProcessPlan plan) {
+    process = std::make_unique<ManagedProcess>(fake.loop(), fake, std::move(plan), [this] { ++changes; });
+  }
+  void MakeReady() {
+    process->Start();
+    fake.SetReport(process->pid(), {.model = "chat", .steps = 1});
+    fake.Health(process->pid(), true);
+    fake.Run();
+    ASSERT_EQ(process->state(), WorkerState::kReady);
+  }
+  void Exit(int wait_status) { process->OnExit(wait_status); }
+
+  FakeProcesses fake;
+  std::unique_ptr<ManagedProcess> process;
+  int changes = 0;
+};
+
+TEST_F(ManagedProcessTest, GoesThroughLoadingAndVerificationToReady) {
+  Make(fake.Plan("chat@1"));
+  EXPECT_EQ(process->state(), WorkerState::kStopped);
+  process->Start();
+  EXPECT_EQ(process->state(), WorkerState::kStarting);
+  EXPECT_THAT(fake.spawned, ElementsAre("chat@1"));
+  fake.Health(process->pid(), false);
+  EXPECT_EQ(process->state(), WorkerState::kLoading);
+  fake.SetReport(process->pid(), {.model = "chat"});
+  fake.Advance(Milliseconds(250));
+  fake.Health(process->pid(), true);
+  EXPECT_EQ(process->state(), WorkerState::kVerifying);
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kReady);
+  EXPECT_EQ(process->ready_after(), Milliseconds(250));
+  EXPECT_GE(changes, 4);
+}
+
+TEST_F(ManagedProcessTest, CrashIsRestartedAfterTheBackoff) {
+  Make(fake.Plan("chat@1"));
+  MakeReady();
+  const pid_t first = process->pid();
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+  EXPECT_EQ(process->pid(), -1);
+  EXPECT_EQ(process->backoff_left(), Milliseconds(100));
+  EXPECT_EQ(process->last_error(), "killed by signal 9 (Killed)");
+  fake.Advance(Milliseconds(90));
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+  fake.Advance(Milliseconds(10));
+  EXPECT_EQ(process->state(), WorkerState::kStarting);
+  EXPECT_NE(process->pid(), first);
+  EXPECT_EQ(process->restarts(), 1u);
+}
+
+TEST_F(ManagedProcessTest, CrashLoopEndsInFailedWithTheLastError) {
+  Make(fake.Plan("chat@1"));
+  process->Start();
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(process->state(), WorkerState::kStarting) << i;
+    Exit(ExitedWith(9));
+    fake.Advance(seconds(1));
+  }
+  EXPECT_EQ(process->state(), WorkerState::kFailed);
+  EXPECT_EQ(process->last_error(), "exited with code 9");
+  EXPECT_EQ(fake.spawned.size(), 4u);
+  process->Start();  // an operator may try again, with a new budget
+  EXPECT_EQ(process->state(), WorkerState::kStarting);
+  Exit(ExitedWith(9));
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+}
+
+TEST_F(ManagedProcessTest, RefusedModelFailsAtOnce) {
+  Make(fake.Plan("chat@1"));
+  process->Start();
+  Exit(ExitedWith(3));
+  EXPECT_EQ(process->state(), WorkerState::kFailed);
+  EXPECT_THAT(process->last_error(), HasSubstr("model refused"));
+  fake.Advance(seconds(60));
+  EXPECT_EQ(fake.spawned.size(), 1u);
+}
+
+TEST_F(ManagedProcessTest, OneThatIsNotWhatWasAskedForFails) {
+  ProcessPlan plan = fake.Plan("chat@1");
+  plan.verify = [](const WorkerReport& report) { return Internal("answers as {}", report.model); };
+  Make(std::move(plan));
+  process->Start();
+  fake.SetReport(process->pid(), {.model = "other"});
+  fake.Health(process->pid(), true);
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kCrashed);
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGKILL)));
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->state(), WorkerState::kFailed);
+  EXPECT_EQ(process->last_error(), "answers as other");
+}
+
+TEST_F(ManagedProcessTest, OneThatNeverServesIsKilledAtTheLoadDeadline) {
+  ProcessPlan plan = fake.Plan("chat@1");
+  plan.options.load_timeout = seconds(5);
+  Make(std::move(plan));
+  process->Start();
+  fake.Health(process->pid(), false);
+  fake.Advance(seconds(4));
+  EXPECT_THAT(fake.signals, IsEmpty());
+  fake.Advance(seconds(1));
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGKILL)));
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+  EXPECT_EQ(process->last_error(), "not ready after 5000 ms");
+}
+
+TEST_F(ManagedProcessTest, OneThatStopsAnsweringIsKilledByTheWatchdog) {
+  ProcessPlan plan = fake.Plan("chat@1");
+  plan.options.watchdog = seconds(2);
+  Make(std::move(plan));
+  MakeReady();
+  fake.Advance(seconds(10));
+  EXPECT_EQ(process->state(), WorkerState::kReady);
+  fake.Silence(process->pid());
+  fake.Advance(seconds(3));
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGKILL)));
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+  EXPECT_EQ(process->last_error(), "killed by the watchdog: no answer for 2000 ms");
+}
+
+TEST_F(ManagedProcessTest, StopDrainsAndThenKills) {
+  Make(fake.Plan("chat@1"));
+  MakeReady();
+  process->Stop(seconds(5));
+  EXPECT_EQ(process->state(), WorkerState::kDraining);
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGTERM)));
+  fake.Advance(seconds(6));
+  EXPECT_EQ(fake.signals.size(), 1u);
+  fake.Advance(seconds(2));
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGTERM), Pair(process->pid(), SIGKILL)));
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->state(), WorkerState::kStopped);
+  fake.Advance(seconds(60));
+  EXPECT_EQ(fake.spawned.size(), 1u);
+}
+
+TEST_F(ManagedProcessTest, StopEndsTheWaitForARestart) {
+  Make(fake.Plan("chat@1"));
+  MakeReady();
+  Exit(KilledBy(SIGSEGV));
+  process->Stop(seconds(5));
+  EXPECT_EQ(process->state(), WorkerState::kStopped);
+  fake.Advance(seconds(60));
+  EXPECT_EQ(fake.spawned.size(), 1u);
+}
+
+TEST_F(ManagedProcessTest, WhatCannotBeSpawnedIsTriedAgain) {
+  Make(fake.Plan("chat@1"));
+  fake.spawn_error = "fork: Resource temporarily unavailable";
+  process->Start();
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kBackoff);
+  EXPECT_THAT(process->last_error(), HasSubstr("fork: Resource temporarily unavailable"));
+  fake.spawn_error.clear();
+  fake.Advance(Milliseconds(100));
+  EXPECT_EQ(process->state(), WorkerState::kStarting);
+  EXPECT_GT(process->pid(), 0);
+}
+
+TEST_F(ManagedProcessTest, OneThatWithdrawsIsNotReadyUntilItServesAgain) {
+  Make(fake.Plan("chat@1"));
+  MakeReady();
+  fake.Health(process->pid(), false);
+  EXPECT_EQ(process->state(), WorkerState::kLoading);
+  fake.Health(process->pid(), true);
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kReady);
+  EXPECT_THAT(fake.signals, IsEmpty());
+}
+
+TEST(DescribeExit, TellsCausesApart) {
+  EXPECT_EQ(DescribeExit(ExitedWith(0), false), "exited by itself");
+  EXPECT_EQ(DescribeExit(ExitedWith(1), false), "exited with code 1");
+  EXPECT_THAT(DescribeExit(ExitedWith(2), false), HasSubstr("configuration"));
+  EXPECT_THAT(DescribeExit(ExitedWith(3), false), HasSubstr("refused"));
+  EXPECT_EQ(DescribeExit(KilledBy(SIGSEGV), false), "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(DescribeExit(KilledBy(SIGKILL), false), "killed by signal 9 (Killed)");
+  EXPECT_EQ(DescribeExit(KilledBy(SIGKILL), true), "killed by the kernel: out of memory");
+  EXPECT_EQ(DescribeExit(KilledBy(SIGSEGV), true), "killed by signal 11 (Segmentation fault)");
+}
+
+}  // namespace
+}  // namespace inferd::daemon
