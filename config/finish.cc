@@ -9,8 +9,8 @@ namespace inferd::config {
 namespace {
 
 constexpr size_t kMaxNameBytes = 128;
-// What a worker's socket has after the run directory: "/w/" + name + "-" + version + ".sock"; the name is cut to fit.
-constexpr size_t kMaxRunDirectoryBytes = 60;
+// A unix socket's path has at most 107 bytes, and a worker's needs room after the directory.
+constexpr size_t kMaxRunDirectoryBytes = 80;
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -1,4 +1,5 @@
-// A visitor of the option table that takes values out of a parsed YAML file. yaml-cpp's exceptions end here.
+// A visitor of the option table that takes values out of a parsed YAML file.
+// Exceptions of the yaml-cpp library end here.
 #include "config/load.h"
 
 #include <fcntl.h>

@@ -115,7 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"FirstDelayAboveMax", "supervisor:\n  restart:\n    first_delay: 2s\n    max_delay: 1s\n",
                   "3: supervisor.restart.first_delay: 2000ms is more than max_delay"},
         BadConfig{"LongRunDirectory",
-                  "run_directory: /0123456789/0123456789/0123456789/0123456789/0123456789/0123456789\n",
+                  "run_directory: /"
+                  "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789\n",
                   "1: run_directory:"},
         BadConfig{"BrokenYaml", "log: {level: info\n", "2: "},
         BadConfig{"TheFirstOfTwo", "limits: {body: x}\nlog: {level: y}\n", "1: limits.body"}),

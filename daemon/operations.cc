@@ -97,6 +97,7 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
     const MemoryPlan memory = PlanFor(start.options, start.file);
     if (!memory.fits) return Answer<std::vector<std::string>>(done, ResourceExhausted("{}", memory.explanation));
   }
+  next->config.listen = context_.config.listen;  // cannot change; with the ports that 0 became
   // The new workers are started with the new configuration, which becomes the one in force if they get ready.
   const config::Config former = std::exchange(context_.config, next->config);
   BeginRollout(plan->rollout, [this, done, former, plan = *plan](const absl::Status& result) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,8 @@
 namespace inferd::daemon {
 namespace {
 
-constexpr size_t kMaxNameBytes = 16;
+constexpr size_t kMaxNameBytes = 32;
+constexpr size_t kMaxSocketPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
 absl::Status MakeDirectory(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0) return absl::OkStatus();
@@ -72,7 +74,9 @@ absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory) {
 }
 
 std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version) {
-  return fmt::format("{}/w/{}-{}.sock", directory, FileName(model), version);
+  std::string path = fmt::format("{}/w/{}-{}.sock", directory, FileName(model), version);
+  if (path.size() <= kMaxSocketPathBytes) return path;
+  return fmt::format("{}/w/{:08x}-{}.sock", directory, Digest(model), version);
 }
 
 }  // namespace inferd::daemon

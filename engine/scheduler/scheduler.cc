@@ -52,12 +52,7 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 Load Scheduler::load() const {
   Load load;
   for (const auto& [id, sequence] : sequences_) {
-    if (sequence.running()) {
-      ++load.running_sequences;
-    } else {
-      ++load.waiting_sequences;
-      ++load.waiting_requests;
-    }
+    ++(sequence.running() ? load.running_sequences : load.waiting_sequences);
     if (sequence.state != SequenceState::kDecode) load.prefill_tokens += sequence.pending();
   }
   return load;

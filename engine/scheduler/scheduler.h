@@ -68,7 +68,7 @@ class Scheduler {
 
   bool idle() const { return sequences_.empty(); }
   const Sequence* Find(SequenceId id) const;
-  // Of all that are there; waiting_requests counts sequences (a request's choices wait as one in the engine).
+  // Without waiting_requests: the scheduler knows sequences alone.
   Load load() const;
   uint64_t preemptions() const { return preemptions_; }
   uint64_t steps() const { return step_; }

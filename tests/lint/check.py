@@ -18,7 +18,6 @@ LAYERS = {
     "config": {"config"},
     "kernels": {"kernels"},
     "engine": {"engine", "config/base", "kernels/kernels.h", "kernels/quant_types.h", "kernels/sequence_arguments.h"},
-    "engine/tools": {"engine", "config", "kernels/kernels.h", "kernels/quant_types.h"},  # a program, like worker
     "worker": {"worker", "engine", "config", "inferd/v1"},
     "gateway": {"gateway", "config", "inferd/v1"},
     "daemon": {"daemon", "config", "inferd/v1"},
@@ -56,11 +55,6 @@ def is_test(path):
     return path.stem.endswith(("_test", "_bench", "_fuzz")) or "testing" in str(path) or path.parts[0] == "tests"
 
 
-def layer_of(path):
-    """The rule of the innermost folder that has one."""
-    return LAYERS.get("/".join(path.parts[:2]), LAYERS.get(path.parts[0]))
-
-
 def check_layers(path, text):
     folder = path.parts[0]
     if folder not in LAYERS:
@@ -82,7 +76,7 @@ def allowed_include(path, include):
         return path.parts[0] != "kernels" or is_test(path)
     if is_test(path) and path.parts[0] == "kernels" and include.startswith("config/base/"):
         return True
-    return any(include == rule or include.startswith(rule + "/") for rule in layer_of(path))
+    return any(include == rule or include.startswith(rule + "/") for rule in LAYERS[path.parts[0]])
 
 
 def check_lengths(path, text, functions):

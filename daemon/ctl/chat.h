@@ -1,0 +1,17 @@
+// The terminal chat of inferctl: a prompt, commands that begin with /, streamed answers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/ctl/conversation.h"
+
+namespace inferd::daemon {
+
+// Until the end of input or /quit; an interrupt stops an answer, not the program. The exit code.
+int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options);
+
+// One question, one answer on standard output. The exit code.
+int AskOnce(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, const std::string& message);
+
+}  // namespace inferd::daemon

@@ -1,0 +1,163 @@
+// inferctl: asks a running inferd, on its admin socket.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "config/base/child_process.h"
+#include "config/base/command_line.h"
+#include "config/base/status.h"
+#include "config/base/version.h"
+#include "config/load.h"
+#include "config/units.h"
+#include "daemon/ctl/verbs.h"
+
+namespace inferd::daemon {
+namespace {
+
+struct Flags {
+  std::string admin = "unix:/run/inferd/admin.sock";
+  std::string config;
+  bool json = false;
+  bool dry_run = false;
+  bool allow_tokenizer_change = false;
+  std::string model, path, message, drain, key_file, rollback_on;
+  uint64_t version = 0;
+  uint64_t rounds = 0;
+  std::vector<std::string> weights;
+  ChatOptions chat;
+};
+
+void AddViews(CLI::App& app, Flags& flags) {
+  CLI::App* const status = app.add_subcommand("status", "state, restarts and errors of the daemon and of each worker");
+  status->add_flag("--json", flags.json, "as one JSON object");
+  CLI::App* const models = app.add_subcommand("models", "what can be asked, with sizes");
+  models->add_flag("--json", flags.json, "as one JSON object");
+  CLI::App* const top = app.add_subcommand("top", "requests, tokens a second and memory of each worker, every second");
+  top->add_option("--rounds", flags.rounds, "end after so many");
+}
+
+void AddChat(CLI::App& app, Flags& flags) {
+  CLI::App* const chat = app.add_subcommand("chat", "talk to a model on the terminal; /help lists the commands there");
+  chat->add_option("model", flags.model, "name or alias; without it \"default\", or the first that is ready");
+  chat->add_option("--message", flags.message, "ask this, print the answer and end");
+  chat->add_option("--system", flags.chat.system, "what the model is told before the conversation");
+  chat->add_option("--temperature", flags.chat.temperature, "0 always picks the likeliest token")
+      ->check(CLI::Range(0.0, 2.0));
+  chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer");
+  chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer");
+  chat->add_option("--key-file", flags.key_file, "file with the API key, where the daemon asks for one");
+}
+
+void AddChanges(CLI::App& app, Flags& flags) {
+  CLI::App* const reload =
+      app.add_subcommand("reload", "read the configuration again and make the running set equal to it");
+  reload->add_flag("--dry-run", flags.dry_run, "say what would change");
+
+  CLI::App* const load =
+      app.add_subcommand("load", "start a configured model, one that failed, or a file under a name");
+  load->add_option("model", flags.model, "name")->required();
+  load->add_option("path", flags.path,
+                   "GGUF file; beside a running version it gets no traffic until `traffic` says so");
+  load->add_flag("--dry-run", flags.dry_run, "say what memory it would take");
+
+  CLI::App* const unload = app.add_subcommand("unload", "finish a model's requests and end its workers");
+  unload->add_option("model", flags.model, "name")->required();
+  unload->add_option("version", flags.version, "this version alone");
+  unload->add_option("--drain", flags.drain, "time for running requests, e.g. 30s");
+
+  CLI::App* const swap = app.add_subcommand("swap", "replace the file behind a name while requests run");
+  swap->add_option("model", flags.model, "name")->required();
+  swap->add_option("path", flags.path, "GGUF file; without it the present one, read again");
+  swap->add_flag("--allow-tokenizer-change", flags.allow_tokenizer_change, "also if the tokenizer is another one");
+  swap->add_flag("--dry-run", flags.dry_run, "say what memory it would take");
+  swap->add_option("--drain", flags.drain, "time for the old version's requests, e.g. 30s");
+
+  CLI::App* const traffic = app.add_subcommand("traffic", "share of the requests that each version of a name gets");
+  traffic->add_option("model", flags.model, "name")->required();
+  traffic->add_option("weights", flags.weights, "VERSION=WEIGHT, e.g. 1=90 2=10")->required();
+  traffic->add_option("--rollback-on", flags.rollback_on, "e.g. error_rate>0.05: go back when it comes true");
+
+  CLI::App* const drain =
+      app.add_subcommand("drain", "give a model (or all) no more requests and wait for the running ones");
+  drain->add_option("model", flags.model, "name; without it all");
+  drain->add_option("--deadline", flags.drain, "longest wait, e.g. 30s");
+}
+
+absl::StatusOr<std::string> FirstLine(const std::string& file) {
+  std::ifstream stream(file);
+  std::string line;
+  if (!std::getline(stream, line)) return NotFound("{}: cannot be read, or is empty", file);
+  return line;
+}
+
+// A path that the daemon, in another directory, understands.
+std::string Absolute(const std::string& path) {
+  if (path.empty()) return path;
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+absl::Status Prepare(Flags& flags) {
+  if (!flags.config.empty()) {
+    ASSIGN_OR_RETURN(const config::Config config, config::LoadConfig(flags.config));
+    flags.admin = config.listen.admin.ToString();
+  }
+  if (!flags.key_file.empty()) {
+    ASSIGN_OR_RETURN(flags.chat.key, FirstLine(flags.key_file));
+  }
+  flags.path = Absolute(flags.path);
+  flags.chat.model = flags.model;
+  return absl::OkStatus();
+}
+
+int RunVerb(const std::string& verb, const Flags& flags) {
+  Milliseconds drain(0);
+  if (!flags.drain.empty()) {
+    const absl::StatusOr<Milliseconds> parsed = config::ParseDuration(flags.drain);
+    if (!parsed.ok()) {
+      fmt::print(stderr, "inferctl: {}\n", MessageOf(parsed.status()));
+      return kExitUsage;
+    }
+    drain = *parsed;
+  }
+  const auto drain_ms = static_cast<uint64_t>(drain.count());
+  const AdminClient client(flags.admin);
+  if (verb == "status") return client.Status(flags.json);
+  if (verb == "models") return client.Models(flags.json);
+  if (verb == "top") return client.Top(flags.rounds);
+  if (verb == "chat") return client.Chat(flags.chat, flags.message);
+  if (verb == "reload") return client.Reload(flags.dry_run);
+  if (verb == "load") return client.Load(flags.model, flags.path, flags.dry_run);
+  if (verb == "unload") return client.Unload(flags.model, flags.version, drain_ms);
+  if (verb == "swap") {
+    return client.Swap(flags.model, flags.path, flags.allow_tokenizer_change, flags.dry_run, drain_ms);
+  }
+  if (verb == "traffic") return client.Traffic(flags.model, flags.weights, flags.rollback_on);
+  return client.Drain(flags.model, drain_ms);
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Asks a running inferd: its state, its models, changes, and a chat on the terminal.", "inferctl");
+  app.add_option("--admin", flags.admin, "address of the daemon's admin socket")->capture_default_str();
+  app.add_option("--config", flags.config, "the daemon's configuration, to take the address from");
+  app.set_version_flag("--version", fmt::format("inferctl {}", kVersion));
+  app.require_subcommand(1);
+  app.fallthrough();
+  AddViews(app, flags);
+  AddChat(app, flags);
+  AddChanges(app, flags);
+  if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
+  if (const absl::Status status = Prepare(flags); !status.ok()) {
+    fmt::print(stderr, "inferctl: {}\n", MessageOf(status));
+    return kExitUsage;
+  }
+  return RunVerb(app.get_subcommands().front()->get_name(), flags);
+}
+
+}  // namespace
+}  // namespace inferd::daemon
+
+int main(int argc, char** argv) { return inferd::daemon::Main(argc, argv); }

@@ -1,0 +1,93 @@
+// inferctl top: what each worker does, asked on its own socket.
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+
+#include "config/base/child_process.h"
+#include "config/base/signals.h"
+#include "config/base/status.h"
+#include "daemon/ctl/status_view.h"
+#include "daemon/ctl/verbs.h"
+#include "inferd/v1/admin.grpc.pb.h"
+#include "inferd/v1/worker.grpc.pb.h"
+
+namespace inferd::daemon {
+namespace {
+
+constexpr int kIntervalMilliseconds = 1000;
+constexpr std::chrono::milliseconds kAskDeadline{500};
+
+// Asks workers, and remembers their counters for rates.
+class WorkerWatch {
+ public:
+  std::string Line(const v1::WorkerStatus& worker) {
+    const std::string name = fmt::format("{}@{}", worker.model(), worker.version());
+    v1::StatsResponse stats;
+    if (worker.pid() == 0 || !Ask(worker.address(), stats)) return fmt::format("{:<24} {:<10}\n", name, worker.state());
+    Counters& before = before_[worker.address()];
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - before.time).count();
+    const auto rate = [&](uint64_t is, uint64_t was) {
+      return is < was ? 0.0 : static_cast<double>(is - was) / seconds;
+    };
+    const double kv_share = stats.kv_pages_total() == 0 ? 0.0
+                                                        : 100.0 * static_cast<double>(stats.kv_pages_used()) /
+                                                              static_cast<double>(stats.kv_pages_total());
+    const std::string line = fmt::format(
+        "{:<24} {:<10} {:>7} {:>7} {:>9.1f} {:>9.1f} {:>5.1f}% {:>8}\n", name, worker.state(), stats.requests_running(),
+        stats.requests_waiting(), rate(stats.prompt_tokens(), before.prompt_tokens),
+        rate(stats.generation_tokens(), before.generation_tokens), kv_share, stats.resident_bytes() >> 20);
+    before = {now, stats.prompt_tokens(), stats.generation_tokens()};
+    return line;
+  }
+
+ private:
+  struct Counters {
+    std::chrono::steady_clock::time_point time;
+    uint64_t prompt_tokens = ~uint64_t{0};
+    uint64_t generation_tokens = ~uint64_t{0};
+  };
+
+  static bool Ask(const std::string& address, v1::StatsResponse& stats) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kAskDeadline);
+    const auto stub = v1::Worker::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    return stub->Stats(&context, {}, &stats).ok();
+  }
+
+  std::map<std::string, Counters> before_;
+};
+
+}  // namespace
+
+int Top(v1::Admin::Stub& admin, uint64_t rounds) {
+  const absl::StatusOr<UniqueFd> interrupts = OpenSignalFd({SIGINT, SIGTERM});
+  if (!interrupts.ok()) return kExitFailed;
+  WorkerWatch watch;
+  const bool clears = isatty(STDOUT_FILENO) != 0;
+  for (uint64_t round = 0; rounds == 0 || round < rounds; ++round) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    v1::StatusResponse status;
+    if (const grpc::Status result = admin.Status(&context, {}, &status); !result.ok()) {
+      fmt::print(stderr, "inferctl: {}\n", Printable(result.error_message()));
+      return kExitFailed;
+    }
+    std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8}\n", "MODEL", "STATE", "RUNNING",
+                                   "WAITING", "PROMPT/s", "TOKENS/s", "KV", "MiB");
+    for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
+    fmt::print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
+    std::fflush(stdout);
+    pollfd entry{interrupts->get(), POLLIN, 0};
+    const bool last = rounds != 0 && round + 1 == rounds;
+    if (!last && poll(&entry, 1, kIntervalMilliseconds) > 0) break;
+  }
+  return kExitDone;
+}
+
+}  // namespace inferd::daemon

@@ -1,0 +1,203 @@
+// The engine's thread, and the doors to it.
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/base/status.h"
+
+namespace inferd::engine {
+namespace {
+
+constexpr char kRetryAfterPayload[] = "inferd.dev/retry-after-seconds";
+constexpr int64_t kPromptRows = 8;  // results of prompts beside one row a sequence
+constexpr absl::Duration kNothingPlanned = absl::Milliseconds(10);
+
+absl::Status WithRetryAfter(absl::Status status, double seconds) {
+  status.SetPayload(kRetryAfterPayload, absl::Cord(fmt::format("{}", seconds)));
+  return status;
+}
+
+const char* ReasonName(scheduler::RejectionReason reason) {
+  return reason == scheduler::RejectionReason::kDeadline ? "deadline" : "queue_full";
+}
+
+scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options) {
+  return {.max_sequences = options.max_sequences,
+          .prefill_tokens = options.prefill_tokens,
+          .max_result_rows = options.max_sequences + kPromptRows};
+}
+
+// The longest sequence that the whole pool can hold.
+int64_t PoolTokens(cache::KvCache& cache, int64_t context_tokens) {
+  int64_t tokens = 0, beyond = context_tokens + 1;
+  while (beyond - tokens > 1) {
+    const int64_t middle = tokens + (beyond - tokens) / 2;
+    (cache.BlocksFor(middle) <= cache.AvailableBlocks() ? tokens : beyond) = middle;
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::optional<double> RetryAfterSeconds(const absl::Status& status) {
+  const auto payload = status.GetPayload(kRetryAfterPayload);
+  if (!payload) return std::nullopt;
+  return std::stod(std::string(*payload));
+}
+
+void SizeDevice(const EngineOptions& options, device::DeviceOptions& device) {
+  device.max_batch_tokens = options.max_sequences + options.prefill_tokens;
+  device.max_result_rows = options.max_sequences + kPromptRows;
+  device.cache.max_sequences = options.max_sequences;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::Device> device, Vocabulary vocabulary,
+                                                       const EngineOptions& options, const Clock& clock) {
+  const std::string& isa = device->options().isa;
+  const kernels::Kernels* kernels = kernels::SelectKernels(isa.empty() ? nullptr : isa.c_str());
+  if (kernels == nullptr) return InvalidArgument("isa: {} is not a kernel variant that this CPU runs", isa);
+  const int64_t context = device->options().context_tokens;
+  const RequestLimits limits{.vocabulary_size = vocabulary.size,
+                             .context_tokens = context,
+                             .pool_tokens = PoolTokens(device->cache(), context)};
+  if (limits.pool_tokens < std::min<int64_t>(context, kernels::kPageTokens)) {
+    return InvalidArgument("kv_cache.bytes: {} bytes hold {} tokens, expected at least {}",
+                           device->options().cache.bytes, limits.pool_tokens, kernels::kPageTokens);
+  }
+  std::sort(vocabulary.end_of_generation.begin(), vocabulary.end_of_generation.end());
+  return std::unique_ptr<Engine>(new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock));
+}
+
+Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
+               const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock)
+    : options_(options),
+      limits_(limits),
+      clock_(clock),
+      device_(std::move(device)),
+      vocabulary_(std::move(vocabulary)),
+      runner_(*device_),
+      core_({.scheduler = SchedulerOptionsOf(options),
+             .limits = limits,
+             .prefix_reuse = device_->options().cache.prefix_reuse},
+            runner_, device_->cache(), vocabulary_, kernels, clock) {
+  Publish();
+  thread_ = std::thread([this] { Run(); });
+}
+
+Engine::~Engine() { Stop(); }
+
+void Engine::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    draining_ = stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue) {
+  absl::Status valid = Validate(request, limits_);
+  const MonotonicTime now = clock_.Now();
+  absl::MutexLock lock(&mutex_);
+  if (!valid.ok()) {
+    if (valid.code() == absl::StatusCode::kOutOfRange) ++rejections_["too_long"];
+    return valid;
+  }
+  RETURN_IF_ERROR(Admit(request, now));
+  const RequestId id = ++last_id_;
+  inbox_.arrivals.push_back({.id = id, .request = std::move(request), .queue = std::move(queue), .arrival = now});
+  ++requests_;
+  return id;
+}
+
+absl::Status Engine::Admit(const GenerationRequest& request, MonotonicTime now) {
+  if (draining_) {
+    ++rejections_["draining"];
+    return Unavailable("the model is draining");
+  }
+  scheduler::Load load = load_;
+  for (const Arrival& arrival : inbox_.arrivals) {
+    ++load.waiting_requests;
+    load.waiting_sequences += arrival.request.choices;
+    load.prefill_tokens += static_cast<int64_t>(arrival.request.prompt.size());
+  }
+  scheduler::QueueLimits limits = options_.queue;
+  limits.max_sequences = options_.max_sequences;
+  const std::optional<scheduler::Rejection> rejection =
+      scheduler::CheckAdmission(limits, load,
+                                {.tokens = static_cast<int64_t>(request.prompt.size()),
+                                 .sequences = request.choices,
+                                 .now = now,
+                                 .deadline = request.deadline},
+                                rates_);
+  if (!rejection) return absl::OkStatus();
+  ++rejections_[ReasonName(rejection->reason)];
+  return WithRetryAfter(ResourceExhausted("{}", rejection->message), rejection->expected_wait_seconds);
+}
+
+void Engine::Cancel(RequestId id) {
+  absl::MutexLock lock(&mutex_);
+  inbox_.cancelled.push_back(id);
+}
+
+size_t Engine::Drain(MonotonicTime deadline) {
+  absl::MutexLock lock(&mutex_);
+  draining_ = true;
+  const auto left = std::max(deadline - clock_.Now(), MonotonicTime::duration::zero());
+  const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return requests_ == 0 || stopping_; };
+  mutex_.AwaitWithTimeout(absl::Condition(&ended), absl::FromChrono(left));
+  return requests_;
+}
+
+bool Engine::draining() const {
+  absl::MutexLock lock(&mutex_);
+  return draining_;
+}
+
+Statistics Engine::Stats() const {
+  absl::MutexLock lock(&mutex_);
+  Statistics statistics = statistics_;
+  statistics.rejections = rejections_;
+  statistics.requests_waiting += static_cast<uint32_t>(inbox_.arrivals.size());
+  return statistics;
+}
+
+bool Engine::HasWork() const { return stopping_ || !inbox_.empty(); }
+
+void Engine::Run() {
+  bool stepped = true;
+  while (true) {
+    Inbox inbox;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (core_.idle()) {
+        mutex_.Await(absl::Condition(this, &Engine::HasWork));
+      } else if (!stepped) {
+        mutex_.AwaitWithTimeout(absl::Condition(this, &Engine::HasWork), kNothingPlanned);
+      }
+      if (stopping_) break;
+      std::swap(inbox, inbox_);
+    }
+    for (Arrival& arrival : inbox.arrivals) {
+      core_.Submit(arrival.id, std::move(arrival.request), std::move(arrival.queue), arrival.arrival);
+    }
+    for (RequestId id : inbox.cancelled) core_.Cancel(id, Cancelled("the request was cancelled"));
+    stepped = core_.Step();
+    Publish();
+  }
+  for (RequestId id : core_.RequestIds()) core_.Cancel(id, Unavailable("the model is shutting down"));
+  absl::MutexLock lock(&mutex_);
+  for (const Arrival& arrival : inbox_.arrivals) arrival.queue->Close(Unavailable("the model is shutting down"));
+}
+
+void Engine::Publish() {
+  Statistics statistics = core_.statistics();
+  const scheduler::Load load = core_.load();
+  absl::MutexLock lock(&mutex_);
+  requests_ = core_.requests() + inbox_.arrivals.size();
+  statistics_ = std::move(statistics);
+  load_ = load;
+  rates_ = core_.rates();
+}
+
+}  // namespace inferd::engine

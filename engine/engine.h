@@ -1,0 +1,111 @@
+// A model that answers requests: any number of callers, one thread that computes.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Create(std::move(device), std::move(vocabulary), options));
+//   auto queue = std::make_shared<EventQueue>(1 << 20, [] { ... });
+//   ASSIGN_OR_RETURN(RequestId id, engine->Submit(std::move(request), queue));
+//   engine->Cancel(id);
+//
+// All methods may be called from any thread. Events arrive in the request's queue.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "config/base/clock.h"
+#include "engine/device/device.h"
+#include "engine/generation/core.h"
+#include "engine/scheduler/admission.h"
+
+namespace inferd::engine {
+
+struct EngineOptions {
+  int64_t max_sequences = 32;
+  int64_t prefill_tokens = 256;  // of prompts, in one step
+  scheduler::QueueLimits queue;  // max_sequences is taken from above
+};
+
+// What a device must be made for, so that every step of such an engine fits.
+void SizeDevice(const EngineOptions& options, device::DeviceOptions& device);
+
+class Engine {
+ public:
+  // INVALID_ARGUMENT: the KV cache holds not even a sequence of 64 tokens.
+  static absl::StatusOr<std::unique_ptr<Engine>> Create(std::unique_ptr<device::Device> device, Vocabulary vocabulary,
+                                                        const EngineOptions& options,
+                                                        const Clock& clock = Clock::System());
+  ~Engine();
+
+  // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (RetryAfterSeconds
+  // tells how long); UNAVAILABLE: draining.
+  absl::StatusOr<RequestId> Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue);
+
+  // The request ends with CANCELLED before the next step; nothing happens if it has ended.
+  void Cancel(RequestId id);
+
+  // Refuses new requests from now on and waits until the others have ended or the deadline has passed. Returns how
+  // many are left.
+  size_t Drain(MonotonicTime deadline);
+
+  // Ends the requests that are left with UNAVAILABLE, and the thread. Only Stats is of use after it.
+  void Stop();
+
+  // As of the last step; never waits for one.
+  Statistics Stats() const;
+  bool draining() const;
+
+  const RequestLimits& limits() const { return limits_; }
+  device::Device& device() { return *device_; }
+
+ private:
+  struct Arrival {
+    RequestId id;
+    GenerationRequest request;
+    std::shared_ptr<EventQueue> queue;
+    MonotonicTime arrival;
+  };
+  struct Inbox {
+    std::vector<Arrival> arrivals;
+    std::vector<RequestId> cancelled;
+    bool empty() const { return arrivals.empty() && cancelled.empty(); }
+  };
+
+  Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
+         const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock);
+  void Run();
+  absl::Status Admit(const GenerationRequest& request, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Publish();
+
+  const EngineOptions options_;
+  const RequestLimits limits_;
+  const Clock& clock_;
+  const std::unique_ptr<device::Device> device_;
+  const Vocabulary vocabulary_;
+  DeviceRunner runner_;
+  Core core_;  // of the engine's thread alone
+
+  mutable absl::Mutex mutex_;
+  Inbox inbox_ ABSL_GUARDED_BY(mutex_);
+  RequestId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // As of the last step.
+  Statistics statistics_ ABSL_GUARDED_BY(mutex_);
+  scheduler::Load load_ ABSL_GUARDED_BY(mutex_);
+  scheduler::Rates rates_ ABSL_GUARDED_BY(mutex_);
+  size_t requests_ ABSL_GUARDED_BY(mutex_) = 0;  // in the core and in the inbox
+  std::map<std::string, uint64_t> rejections_ ABSL_GUARDED_BY(mutex_);
+
+  std::thread thread_;
+};
+
+// Seconds after which a refused request may find room; nullopt if the status does not tell.
+std::optional<double> RetryAfterSeconds(const absl::Status& status);
+
+}  // namespace inferd::engine

@@ -1,0 +1,106 @@
+// See the header: sample, detokenize, decide whether to go on.
+#include "engine/generation/choice.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace inferd::engine {
+namespace {
+
+const ResumedChoice* FindResumed(const GenerationRequest& request, uint32_t index) {
+  for (const ResumedChoice& resumed : request.resumed) {
+    if (resumed.choice == index) return &resumed;
+  }
+  return nullptr;
+}
+
+output::TextStreamOptions TextOptions(const GenerationRequest& request, uint32_t index) {
+  const ResumedChoice* resumed = FindResumed(request, index);
+  return {.stops = *output::StopTexts::Create(request.stop),
+          .min_tokens = request.min_tokens,
+          .delivered_bytes = resumed != nullptr ? resumed->delivered_bytes : 0,
+          .parser = request.make_parser()};
+}
+
+void Append(std::vector<output::OutputPart> parts, Delta& delta) {
+  std::move(parts.begin(), parts.end(), std::back_inserter(delta.parts));
+}
+
+}  // namespace
+
+Choice::Choice(const GenerationRequest& request, uint32_t index, int64_t most_tokens, const Vocabulary& vocabulary,
+               const kernels::Kernels& kernels)
+    : request_(request),
+      index_(index),
+      most_tokens_(most_tokens),
+      vocabulary_(vocabulary),
+      kernels_(kernels),
+      tokens_(request.prompt),
+      sampler_(request.sampling, {.seed = request.seed, .choice = index, .min_tokens = request.min_tokens},
+               vocabulary.end_of_generation, kernels),
+      text_(TextOptions(request, index)) {
+  sampler_.AcceptPrompt(request.prompt);
+}
+
+std::optional<Finish> Choice::Replay(Delta& delta) {
+  const ResumedChoice* resumed = FindResumed(request_, index_);
+  if (resumed == nullptr) return std::nullopt;
+  for (int32_t token : resumed->tokens) {
+    if (std::optional<Finish> finish = Take(token, delta)) return finish;
+  }
+  return std::nullopt;
+}
+
+std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
+  if (!kernels_.all_finite(logits.data(), static_cast<int64_t>(logits.size()))) {
+    Finish finish = End(FinishReason::kError, delta);
+    finish.error = "the model's logits are not finite";
+    finish.nonfinite_logits = true;
+    return finish;
+  }
+  if (most_tokens_ == 0) return End(FinishReason::kLength, delta);
+  if (request_.logprobs) unmodified_.assign(logits.begin(), logits.end());
+  const int32_t token = sampler_.Sample(logits);
+  if (token == sampling::kNoToken) {
+    Finish finish = End(FinishReason::kError, delta);
+    finish.error = "no token is allowed: logit_bias and min_tokens or ignore_eos ban all of them";
+    return finish;
+  }
+  if (std::binary_search(vocabulary_.end_of_generation.begin(), vocabulary_.end_of_generation.end(), token)) {
+    return End(FinishReason::kStop, delta);
+  }
+  if (request_.logprobs) {
+    delta.logprobs.push_back(sampling::LogprobOf(unmodified_, token, *request_.logprobs, kernels_));
+  }
+  delta.tokens.push_back(token);
+  return Take(token, delta);
+}
+
+std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
+  tokens_.push_back(token);
+  sampler_.Accept(token);
+  Append(text_.Push(vocabulary_.token_bytes(token)), delta);
+  if (text_.stopped()) {
+    Finish finish = End(FinishReason::kStop, delta);
+    finish.stop_text = *text_.stopped();
+    return finish;
+  }
+  if (generated() >= most_tokens_) return End(FinishReason::kLength, delta);
+  return std::nullopt;
+}
+
+Finish Choice::End(FinishReason reason, Delta& delta) {
+  Append(text_.Finish(), delta);
+  if (reason == FinishReason::kStop && text_.has_tool_calls()) reason = FinishReason::kToolCalls;
+  return {.reason = reason};
+}
+
+void Choice::AddPromptRow(int64_t position, std::span<const float> logits) {
+  const int64_t next = position + 1;
+  if (position != prompt_rows_ || next >= static_cast<int64_t>(request_.prompt.size())) return;
+  ++prompt_rows_;
+  prompt_logprobs_.push_back(
+      sampling::LogprobOf(logits, request_.prompt[next], request_.logprobs.value_or(0), kernels_));
+}
+
+}  // namespace inferd::engine

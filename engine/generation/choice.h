@@ -1,0 +1,70 @@
+// One choice of a request: its tokens, its sampler and its text, from one row of logits to the next.
+//
+//   Choice choice(request, index, most_tokens, vocabulary, kernels);
+//   std::optional<Finish> finish = choice.Replay(delta);          // tokens of a resumed request
+//   finish = choice.Advance(logits, delta);                       // a token more
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/generation/event.h"
+#include "engine/generation/request.h"
+#include "engine/generation/vocabulary.h"
+#include "engine/output/text_stream.h"
+#include "engine/sampling/sampler.h"
+#include "kernels/kernels.h"
+
+namespace inferd::engine {
+
+struct Finish {
+  FinishReason reason;
+  std::string stop_text;  // of kStop by a stop text
+  std::string error;      // of kError
+  bool nonfinite_logits = false;
+};
+
+class Choice {
+ public:
+  // `request` is valid; it, `vocabulary` and `kernels` outlive the choice. `most_tokens` bounds what it generates.
+  Choice(const GenerationRequest& request, uint32_t index, int64_t most_tokens, const Vocabulary& vocabulary,
+         const kernels::Kernels& kernels);
+
+  uint32_t index() const { return index_; }
+  // Prompt and generated.
+  const std::vector<int32_t>& tokens() const { return tokens_; }
+  uint32_t generated() const { return static_cast<uint32_t>(tokens_.size() - request_.prompt.size()); }
+
+  // Takes the tokens of the resumed request, if there are any, and gives the text that was not delivered. A result
+  // means that the choice needs nothing more (it was complete, or nothing is to be generated).
+  std::optional<Finish> Replay(Delta& delta);
+
+  // Logits [vocabulary] of the last token, used as scratch: chooses the next. A result means that the choice has ended.
+  std::optional<Finish> Advance(std::span<float> logits, Delta& delta);
+
+  // Logits of a token of the prompt, at ascending positions (again from the first after a preemption). Once the
+  // prompt is complete, TakePromptLogprobs gives all of them.
+  void AddPromptRow(int64_t position, std::span<const float> logits);
+  std::vector<sampling::TokenLogprob> TakePromptLogprobs() { return std::move(prompt_logprobs_); }
+
+ private:
+  std::optional<Finish> Take(int32_t token, Delta& delta);
+  Finish End(FinishReason reason, Delta& delta);
+
+  const GenerationRequest& request_;
+  const uint32_t index_;
+  const int64_t most_tokens_;
+  const Vocabulary& vocabulary_;
+  const kernels::Kernels& kernels_;
+  std::vector<int32_t> tokens_;
+  sampling::Sampler sampler_;
+  output::TextStream text_;
+  std::vector<sampling::TokenLogprob> prompt_logprobs_;
+  int64_t prompt_rows_ = 0;
+  std::vector<float> unmodified_;  // scratch: logits before the sampler changed them
+};
+
+}  // namespace inferd::engine

@@ -1,0 +1,282 @@
+// Step is the table of contents.
+#include "engine/generation/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/base/status.h"
+
+namespace inferd::engine {
+namespace {
+
+double Seconds(MonotonicTime from, MonotonicTime to) { return std::chrono::duration<double>(to - from).count(); }
+
+}  // namespace
+
+Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
+           const kernels::Kernels& kernels, const Clock& clock)
+    : options_(options),
+      runner_(runner),
+      cache_(cache),
+      vocabulary_(vocabulary),
+      kernels_(kernels),
+      clock_(clock),
+      memory_(cache),
+      scheduler_(options.scheduler, memory_) {}
+
+// --------------------------------------------------------------------------------------------------------- beginnings
+
+void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<EventQueue> queue,
+                  MonotonicTime arrival) {
+  auto owned = std::make_unique<Request>(Request{.id = id,
+                                                 .request = std::move(generation),
+                                                 .queue = std::move(queue),
+                                                 .arrival = arrival});
+  Request& request = *owned;
+  requests_[id] = std::move(owned);
+  request.choices_left = request.request.choices;
+  const uint32_t prompt_tokens = static_cast<uint32_t>(request.request.prompt.size());
+  statistics_.prompt_tokens += prompt_tokens;
+  statistics_.request_prompt_tokens.Add(prompt_tokens);
+  Send(request, Accepted{.prompt_tokens = prompt_tokens, .seed = request.request.seed});
+  for (const ResumedChoice& resumed : request.request.resumed) request.choices_left -= resumed.finished ? 1 : 0;
+  for (uint32_t index = 0; index < request.request.choices; ++index) StartChoice(request, index);
+  if (request.choices_left == 0) Cancel(id, absl::OkStatus());
+}
+
+void Core::StartChoice(Request& request, uint32_t index) {
+  for (const ResumedChoice& resumed : request.request.resumed) {
+    if (resumed.choice == index && resumed.finished) return;
+  }
+  const scheduler::SequenceId id = ++last_sequence_;
+  Active& active = active_[id];
+  active.request = &request;
+  active.choice = std::make_unique<Choice>(request.request, index, MostTokens(request.request, options_.limits),
+                                           vocabulary_, kernels_);
+  Delta delta{.choice = index};
+  const std::optional<Finish> finish = active.choice->Replay(delta);
+  if (!delta.parts.empty()) Send(request, std::move(delta));
+  if (finish) {
+    FinishChoice(id, *finish);
+    return;
+  }
+  const std::vector<int32_t>& tokens = active.choice->tokens();
+  const bool all_rows = WantsAllRows(active);
+  const bool reuse_prefix = options_.prefix_reuse && !all_rows;
+  memory_.Describe(id, {.tokens = &tokens,
+                        .key = {.tenant_salt = request.request.cache_salt},
+                        .reuse_prefix = reuse_prefix});
+  scheduler_.Add({.id = id,
+                  .tokens = static_cast<int64_t>(tokens.size()),
+                  .priority = request.request.priority,
+                  .arrival = request.arrival,
+                  .deadline = request.request.deadline,
+                  .shared_prefix = reuse_prefix ? leaders_.Join(id, tokens, request.request.cache_salt) : std::nullopt,
+                  .all_rows = all_rows});
+  request.sequences.push_back(id);
+}
+
+bool Core::WantsAllRows(const Active& active) const {
+  return active.request->request.prompt_logprobs && active.choice->index() == 0 && active.choice->generated() == 0;
+}
+
+// --------------------------------------------------------------------------------------------------------------- step
+
+bool Core::Step() {
+  const MonotonicTime begin = clock_.Now();
+  const scheduler::StepPlan plan = scheduler_.Plan(begin);
+  EndPlanned(plan);
+  if (plan.work.empty()) return false;
+  absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
+  if (result.ok()) {
+    scheduler_.Computed(plan.work);
+    HandleResults(plan.work, *result);
+  } else {
+    // A pass fails as a whole; which sequence is to blame cannot be told.
+    std::vector<RequestId> failed;
+    for (const scheduler::Work& work : plan.work) failed.push_back(active_.at(work.id).request->id);
+    for (RequestId id : failed) Cancel(id, Annotate(result.status(), "forward pass"));
+  }
+  DropUnread();
+  scheduler_.rates().StepDone(plan.shape, Seconds(begin, clock_.Now()));
+  ++statistics_.steps;
+  statistics_.step_tokens.Add(static_cast<double>(plan.shape.decode_sequences + plan.shape.prefill_tokens));
+  return true;
+}
+
+// Sequences that the plan has ended without computing them.
+void Core::EndPlanned(const scheduler::StepPlan& plan) {
+  const auto end = [this](scheduler::SequenceId id, const absl::Status& status) {
+    const auto active = active_.find(id);
+    if (active != active_.end()) Cancel(active->second.request->id, status);
+  };
+  for (scheduler::SequenceId id : plan.expired) end(id, DeadlineExceeded("the deadline passed before the last token"));
+  for (scheduler::SequenceId id : plan.oversized) end(id, ResourceExhausted("the sequence outgrew the KV cache"));
+}
+
+std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {
+  std::vector<model::SequenceStep> steps;
+  for (const scheduler::Work& item : work) {
+    const Active& active = active_.at(item.id);
+    const std::span<const int32_t> tokens(active.choice->tokens());
+    const bool all_rows = scheduler_.Find(item.id)->spec.all_rows;
+    steps.push_back({.sequence = memory_.Get(item.id),
+                     .tokens = tokens.subspan(static_cast<size_t>(item.first), static_cast<size_t>(item.count)),
+                     .wanted = all_rows         ? model::Rows::kAll
+                               : item.completes ? model::Rows::kLast
+                                                : model::Rows::kNone});
+  }
+  return steps;
+}
+
+void Core::HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result) {
+  const size_t width = static_cast<size_t>(result.row_elements);
+  size_t row = 0;
+  for (const scheduler::Work& item : work) {
+    const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
+    const size_t rows = all_rows ? static_cast<size_t>(item.count) : item.completes ? 1 : 0;
+    const std::span<float> values = result.values.subspan(row * width, rows * width);
+    row += rows;
+    if (rows == 0) continue;
+    Active& active = active_.at(item.id);
+    if (all_rows) HandlePromptRows(active, item, values, result.row_elements);
+    if (item.completes) AdvanceChoice(item.id, active, values.last(width));
+  }
+}
+
+void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements) {
+  for (int64_t i = 0; i < work.count; ++i) {
+    active.choice->AddPromptRow(work.first + i, rows.subspan(static_cast<size_t>(i * row_elements),
+                                                             static_cast<size_t>(row_elements)));
+  }
+  if (!work.completes || active.choice->generated() > 0) return;
+  Send(*active.request, Delta{.choice = active.choice->index(),
+                              .prompt_logprobs = active.choice->TakePromptLogprobs()});
+}
+
+void Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits) {
+  leaders_.Leave(id);
+  Delta delta{.choice = active.choice->index()};
+  const std::optional<Finish> finish = active.choice->Advance(logits, delta);
+  if (!delta.tokens.empty()) {
+    ++statistics_.generation_tokens;
+    const MonotonicTime now = clock_.Now();
+    if (!active.first_token) {
+      active.first_token = now;
+      statistics_.time_to_first_token_seconds.Add(Seconds(active.request->arrival, now));
+    } else {
+      statistics_.inter_token_seconds.Add(Seconds(*active.last_token, now));
+    }
+    active.last_token = now;
+  }
+  if (!delta.tokens.empty() || !delta.parts.empty()) Send(*active.request, std::move(delta));
+  if (finish) {
+    FinishChoice(id, *finish);
+  } else {
+    scheduler_.Append(id);
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------------- ends
+
+void Core::FinishChoice(scheduler::SequenceId id, const Finish& finish) {
+  const Active& active = active_.at(id);
+  Request& request = *active.request;
+  const scheduler::Sequence* sequence = scheduler_.Find(id);  // none: it ended while it was replayed
+  const Finished event = FinishedEvent(active, sequence, finish);
+  CountFinished(event, request.arrival);
+  statistics_.nonfinite_logits += finish.nonfinite_logits ? 1 : 0;
+  if (sequence != nullptr) {
+    scheduler_.rates().RequestDone(Seconds(*sequence->admitted, clock_.Now()));
+    scheduler_.Finish(id);
+  }
+  memory_.Forget(id);
+  leaders_.Leave(id);
+  std::erase(request.sequences, id);
+  active_.erase(id);
+  Send(request, event);
+  if (--request.choices_left == 0 && sequence != nullptr) Cancel(request.id, absl::OkStatus());
+}
+
+Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const {
+  const MonotonicTime now = clock_.Now();
+  const Request& request = *active.request;
+  const MonotonicTime admitted = sequence != nullptr ? *sequence->admitted : now;
+  const MonotonicTime first = active.first_token.value_or(now);
+  const bool counts_prompt = active.choice->index() == 0;
+  return {.choice = active.choice->index(),
+          .reason = finish.reason,
+          .stop_text = finish.stop_text,
+          .usage = {.prompt_tokens = counts_prompt ? static_cast<uint32_t>(request.request.prompt.size()) : 0,
+                    .completion_tokens = active.choice->generated(),
+                    .cached_prompt_tokens = counts_prompt && sequence != nullptr
+                                                ? static_cast<uint32_t>(sequence->cached)
+                                                : 0},
+          .timings = {.queue_seconds = Seconds(request.arrival, admitted),
+                      .prefill_seconds = Seconds(admitted, first),
+                      .decode_seconds = Seconds(first, now),
+                      .first_token_seconds = Seconds(request.arrival, first)},
+          .error = finish.error};
+}
+
+void Core::CountFinished(const Finished& event, MonotonicTime arrival) {
+  ++statistics_.prefix_queries;
+  statistics_.prefix_hits += event.usage.cached_prompt_tokens > 0 ? 1 : 0;
+  statistics_.cached_prompt_tokens += event.usage.cached_prompt_tokens;
+  statistics_.request_seconds.Add(Seconds(arrival, clock_.Now()));
+  statistics_.queue_seconds.Add(event.timings.queue_seconds);
+  statistics_.prefill_seconds.Add(event.timings.prefill_seconds);
+  statistics_.decode_seconds.Add(event.timings.decode_seconds);
+  statistics_.request_generation_tokens.Add(event.usage.completion_tokens);
+}
+
+void Core::Cancel(RequestId id, absl::Status status) {
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return;
+  for (scheduler::SequenceId sequence : found->second->sequences) {
+    scheduler_.Cancel(sequence);
+    memory_.Forget(sequence);
+    leaders_.Leave(sequence);
+    active_.erase(sequence);
+  }
+  found->second->queue->Close(std::move(status));
+  requests_.erase(found);
+}
+
+void Core::Send(Request& request, Event event) {
+  if (!request.queue->Push(std::move(event))) unread_.push_back(request.id);
+}
+
+void Core::DropUnread() {
+  for (RequestId id : std::exchange(unread_, {})) Cancel(id, Cancelled("the reader has fallen too far behind"));
+}
+
+std::vector<RequestId> Core::RequestIds() const {
+  std::vector<RequestId> ids;
+  for (const auto& [id, request] : requests_) ids.push_back(id);
+  return ids;
+}
+
+uint32_t Core::RunningRequests() const {
+  return static_cast<uint32_t>(std::count_if(requests_.begin(), requests_.end(), [this](const auto& entry) {
+    const std::vector<scheduler::SequenceId>& sequences = entry.second->sequences;
+    return std::any_of(sequences.begin(), sequences.end(), [this](auto id) { return scheduler_.Find(id)->running(); });
+  }));
+}
+
+scheduler::Load Core::load() const {
+  scheduler::Load load = scheduler_.load();
+  load.waiting_requests = static_cast<int64_t>(requests_.size()) - RunningRequests();
+  return load;
+}
+
+Statistics Core::statistics() const {
+  Statistics statistics = statistics_;
+  statistics.preemptions = scheduler_.preemptions();
+  statistics.cache = cache_.Stats();
+  statistics.requests_running = RunningRequests();
+  statistics.requests_waiting = static_cast<uint32_t>(requests_.size()) - statistics.requests_running;
+  return statistics;
+}
+
+}  // namespace inferd::engine

@@ -1,0 +1,104 @@
+// The engine without its thread: requests in, one step at a time, events out. engine.h puts it on a thread.
+//
+//   Core core(options, runner, cache, vocabulary, kernels);
+//   core.Submit(id, std::move(request), queue, clock.Now());
+//   while (core.Step()) {}
+//
+// A step: plan, forward pass, then for each sequence that has logits: sample, detokenize, send. Cancellation takes
+// effect before the next step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "config/base/clock.h"
+#include "engine/generation/choice.h"
+#include "engine/generation/event_queue.h"
+#include "engine/generation/prefix_leaders.h"
+#include "engine/generation/request.h"
+#include "engine/generation/sequence_memory.h"
+#include "engine/generation/statistics.h"
+#include "engine/generation/step_runner.h"
+#include "engine/generation/vocabulary.h"
+#include "engine/scheduler/scheduler.h"
+
+namespace inferd::engine {
+
+using RequestId = uint64_t;
+
+struct CoreOptions {
+  scheduler::SchedulerOptions scheduler;
+  RequestLimits limits;
+  bool prefix_reuse = true;
+};
+
+class Core {
+ public:
+  // All references outlive the core.
+  Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
+       const kernels::Kernels& kernels, const Clock& clock);
+
+  // `request` is valid. Its events go to `queue`, which is closed when all is sent.
+  void Submit(RequestId id, GenerationRequest request, std::shared_ptr<EventQueue> queue, MonotonicTime arrival);
+  // Ends a request with this status; unknown ids are ignored.
+  void Cancel(RequestId id, absl::Status status);
+
+  // False: there was nothing to do.
+  bool Step();
+
+  bool idle() const { return requests_.empty(); }
+  size_t requests() const { return requests_.size(); }
+  std::vector<RequestId> RequestIds() const;
+  scheduler::Load load() const;
+  const scheduler::Rates& rates() const { return scheduler_.rates(); }
+  Statistics statistics() const;
+
+ private:
+  struct Request {
+    RequestId id;
+    GenerationRequest request;
+    std::shared_ptr<EventQueue> queue;
+    MonotonicTime arrival;
+    uint32_t choices_left = 0;
+    std::vector<scheduler::SequenceId> sequences;  // that the scheduler knows
+  };
+  struct Active {
+    Request* request;
+    std::unique_ptr<Choice> choice;
+    std::optional<MonotonicTime> first_token, last_token;
+  };
+
+  void StartChoice(Request& request, uint32_t index);
+  std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
+  void HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result);
+  void HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements);
+  void AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
+  void FinishChoice(scheduler::SequenceId id, const Finish& finish);
+  Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
+  void CountFinished(const Finished& event, MonotonicTime arrival);
+  void Send(Request& request, Event event);
+  void EndPlanned(const scheduler::StepPlan& plan);
+  void DropUnread();
+  bool WantsAllRows(const Active& active) const;
+  uint32_t RunningRequests() const;
+
+  const CoreOptions options_;
+  StepRunner& runner_;
+  cache::KvCache& cache_;
+  const Vocabulary& vocabulary_;
+  const kernels::Kernels& kernels_;
+  const Clock& clock_;
+  SequenceMemory memory_;
+  scheduler::Scheduler scheduler_;
+  PrefixLeaders leaders_;
+  std::map<RequestId, std::unique_ptr<Request>> requests_;
+  std::map<scheduler::SequenceId, Active> active_;
+  scheduler::SequenceId last_sequence_ = 0;
+  std::vector<RequestId> unread_;  // their readers have fallen too far behind
+  Statistics statistics_;
+};
+
+}  // namespace inferd::engine

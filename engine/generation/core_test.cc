@@ -1,0 +1,216 @@
+#include "engine/generation/core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/generation/fake_model.h"
+#include "engine/generation/transcript.h"
+
+namespace inferd::engine {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class CoreTest : public testing::Test {
+ protected:
+  void Create(const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}) {
+    model_ = std::make_unique<FakeModel>(model);
+    core_ = std::make_unique<Core>(
+        CoreOptions{.scheduler = options,
+                    .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 4096,
+                               .pool_tokens = model.blocks * kernels::kPageTokens},
+                    .prefix_reuse = model.prefix_reuse},
+        *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
+  }
+  std::shared_ptr<EventQueue> Submit(RequestId id, GenerationRequest request, size_t capacity = 1 << 20) {
+    auto queue = std::make_shared<EventQueue>(capacity, [] {});
+    core_->Submit(id, std::move(request), queue, clock_.Now());
+    return queue;
+  }
+  Transcript Complete(GenerationRequest request) {
+    const auto queue = Submit(++last_id_, std::move(request));
+    while (core_->Step()) clock_.Advance(std::chrono::milliseconds(1));
+    Transcript transcript;
+    transcript.Read(*queue);
+    EXPECT_TRUE(core_->idle());
+    return transcript;
+  }
+  static std::vector<int32_t> Prompt(int32_t tokens, int32_t first = 3) {
+    std::vector<int32_t> prompt;
+    for (int32_t i = 0; i < tokens; ++i) prompt.push_back(3 + (first + 7 * i) % 60);
+    return prompt;
+  }
+
+  FakeClock clock_;
+  const Vocabulary vocabulary_ = FakeModel::Vocabulary();
+  std::unique_ptr<FakeModel> model_;
+  std::unique_ptr<Core> core_;
+  RequestId last_id_ = 1000;
+};
+
+TEST_F(CoreTest, ARequestIsAcceptedGeneratesAndFinishes) {
+  Create({});
+  const Transcript transcript = Complete({.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 5});
+  ASSERT_TRUE(transcript.accepted);
+  EXPECT_EQ(transcript.accepted->prompt_tokens, 10u);
+  const Transcript::Choice& choice = transcript.choices.at(0);
+  EXPECT_EQ(choice.tokens.size(), 5u);
+  EXPECT_EQ(choice.completion_tokens, 5u);
+  EXPECT_EQ(choice.finish, FinishReason::kLength);
+  EXPECT_EQ(transcript.end, absl::OkStatus());
+  EXPECT_EQ(core_->statistics().cache.blocks_used, 0);
+}
+
+TEST_F(CoreTest, EndOfGenerationStops) {
+  Create({});
+  const Transcript transcript =
+      Complete({.prompt = Prompt(10), .sampling = {.temperature = 0, .logit_bias = {{FakeModel::kEnd, 100.0f}}}});
+  EXPECT_THAT(transcript.choices.at(0).tokens, IsEmpty());
+  EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kStop);
+}
+
+TEST_F(CoreTest, MinTokensHoldsTheEndOff) {
+  Create({});
+  const Transcript transcript =
+      Complete({.prompt = Prompt(10), .sampling = {.temperature = 0, .logit_bias = {{FakeModel::kEnd, 100.0f}}},
+                .min_tokens = 3});
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 3u);
+}
+
+TEST_F(CoreTest, MaxTokensZeroEvaluatesThePromptAlone) {
+  Create({});
+  const Transcript transcript =
+      Complete({.prompt = Prompt(100), .max_tokens = 0, .logprobs = 2, .prompt_logprobs = true});
+  EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kLength);
+  EXPECT_THAT(transcript.choices.at(0).tokens, IsEmpty());
+  EXPECT_EQ(transcript.choices.at(0).prompt_logprobs.size(), 99u * 3);
+}
+
+TEST_F(CoreTest, TheContextsEndIsALength) {
+  Create({});
+  GenerationRequest request{.prompt = Prompt(4090), .sampling = {.ignore_eos = true}};
+  const Transcript transcript = Complete(std::move(request));
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 6u);
+  EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kLength);
+}
+
+TEST_F(CoreTest, AStopTextEndsAndIsNotGiven) {
+  Create({});
+  GenerationRequest request{.prompt = Prompt(10), .sampling = {.temperature = 0, .ignore_eos = true}, .max_tokens = 20};
+  const Transcript whole = Complete(request);
+  const std::string& text = whole.choices.at(0).text;
+  request.stop = {text.substr(10, 4)};
+  const Transcript stopped = Complete(request);
+  EXPECT_EQ(stopped.choices.at(0).finish, FinishReason::kStop);
+  EXPECT_EQ(stopped.choices.at(0).stop_text, request.stop[0]);
+  EXPECT_EQ(stopped.choices.at(0).text, text.substr(0, text.find(request.stop[0])));
+}
+
+TEST_F(CoreTest, ChoicesDifferAndShareThePrompt) {
+  Create({});
+  const Transcript transcript =
+      Complete({.prompt = Prompt(200), .sampling = {.ignore_eos = true}, .seed = 5, .choices = 4, .max_tokens = 10});
+  ASSERT_EQ(transcript.choices.size(), 4u);
+  EXPECT_NE(transcript.choices.at(0).tokens, transcript.choices.at(1).tokens);
+  EXPECT_NE(transcript.choices.at(1).tokens, transcript.choices.at(2).tokens);
+  const Statistics statistics = core_->statistics();
+  EXPECT_EQ(statistics.cache.prefix_tokens_reused, 3u * 192);
+}
+
+TEST_F(CoreTest, ARepeatedPromptComesFromThePrefixCacheUnlessTheSaltDiffers) {
+  Create({});
+  GenerationRequest request{.prompt = Prompt(200), .seed = 1, .max_tokens = 10, .logprobs = 3};
+  const Transcript first = Complete(request), second = Complete(request);
+  EXPECT_EQ(first.cached_prompt_tokens, 0u);
+  EXPECT_EQ(second.cached_prompt_tokens, 192u);
+  EXPECT_EQ(first.choices, second.choices);
+  request.cache_salt = 77;
+  EXPECT_EQ(Complete(request).cached_prompt_tokens, 0u);
+}
+
+TEST_F(CoreTest, CancellationTakesEffectBeforeTheNextStepAndFreesThePages) {
+  Create({});
+  const auto queue = Submit(1, {.prompt = Prompt(600), .sampling = {.ignore_eos = true}});
+  core_->Step();
+  core_->Cancel(1, absl::CancelledError("gone"));
+  const int64_t runs = model_->runs;
+  EXPECT_FALSE(core_->Step());
+  EXPECT_EQ(model_->runs, runs);
+  Transcript transcript;
+  transcript.Read(*queue);
+  EXPECT_EQ(transcript.end, absl::CancelledError("gone"));
+  EXPECT_EQ(core_->statistics().cache.blocks_used, 0);
+}
+
+TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
+  Create({});
+  const auto queue = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true},
+                                .deadline = clock_.Now() + std::chrono::milliseconds(50)});
+  for (int i = 0; i < 10; ++i) core_->Step();
+  clock_.Advance(std::chrono::milliseconds(50));
+  core_->Step();
+  Transcript transcript;
+  transcript.Read(*queue);
+  EXPECT_EQ(transcript.end->code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 10u);
+}
+
+TEST_F(CoreTest, LogitsThatAreNotFiniteEndTheirChoiceAlone) {
+  Create({});
+  model_->poison = 9;
+  const auto good = Submit(1, {.prompt = {4, 5}, .sampling = {.logit_bias = {{9, -100.0f}}, .ignore_eos = true},
+                               .max_tokens = 4});
+  GenerationRequest poisoned{.prompt = {4, 9}, .max_tokens = 4};
+  const Transcript bad = Complete(std::move(poisoned));
+  EXPECT_EQ(bad.choices.at(0).finish, FinishReason::kError);
+  EXPECT_EQ(bad.choices.at(0).error, "the model's logits are not finite");
+  EXPECT_EQ(core_->statistics().nonfinite_logits, 1u);
+  Transcript transcript;
+  transcript.Read(*good);
+  EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kLength);
+}
+
+TEST_F(CoreTest, AReaderThatNeverReadsLosesItsRequestAndHoldsNobodyUp) {
+  Create({});
+  const auto unread = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}}, /*capacity=*/4096);
+  const Transcript other = Complete({.prompt = Prompt(20), .sampling = {.ignore_eos = true}, .max_tokens = 300});
+  EXPECT_EQ(other.choices.at(0).tokens.size(), 300u);
+  Transcript transcript;
+  transcript.Read(*unread);
+  EXPECT_EQ(transcript.end->code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(CoreTest, AResumedRequestGoesOnWithTheSameBytesAfterAnyToken) {
+  Create({});
+  const GenerationRequest request{.prompt = Prompt(30), .sampling = {.presence_penalty = 1, .repeat_penalty = 1.2f,
+                                                                     .ignore_eos = true},
+                                  .seed = 11, .max_tokens = 40, .stop = {"no such text", "1 2 3 4"}, .logprobs = 1};
+  const Transcript::Choice whole = Complete(request).choices.at(0);
+  for (size_t had = 0; had <= whole.tokens.size(); had += 7) {
+    for (size_t delivered : {size_t{0}, had, had * 2}) {
+      GenerationRequest resumed = request;
+      resumed.resumed = {{.choice = 0,
+                          .tokens = {whole.tokens.begin(), whole.tokens.begin() + static_cast<long>(had)},
+                          .delivered_bytes = delivered}};
+      const Transcript::Choice rest = Complete(resumed).choices.at(0);
+      EXPECT_EQ(rest.text, whole.text.substr(delivered));
+      EXPECT_EQ(rest.tokens, std::vector<int32_t>(whole.tokens.begin() + static_cast<long>(had), whole.tokens.end()));
+      EXPECT_EQ(rest.finish, whole.finish);
+      EXPECT_EQ(rest.completion_tokens, whole.completion_tokens);
+    }
+  }
+}
+
+TEST_F(CoreTest, AResumedChoiceThatHadFinishedGivesNothing) {
+  Create({});
+  GenerationRequest request{.prompt = Prompt(30), .sampling = {.ignore_eos = true}, .choices = 2, .max_tokens = 4};
+  request.resumed = {{.choice = 1, .tokens = {5, 6, 7, 8}, .delivered_bytes = 8, .finished = true}};
+  const Transcript transcript = Complete(request);
+  EXPECT_TRUE(transcript.choices.contains(0));
+  EXPECT_FALSE(transcript.choices.contains(1));
+  EXPECT_EQ(transcript.end, absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace inferd::engine

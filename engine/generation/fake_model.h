@@ -1,0 +1,98 @@
+// A model for tests whose logits are a hash of all tokens of the sequence, read back from the KV cache's pages: a page
+// that is lost, shared wrongly or not copied changes the answer.
+//
+//   FakeModel model({.blocks = 8});
+//   Core core(options, model, model.cache(), FakeModel::Vocabulary(), kernels, clock);
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/generation/step_runner.h"
+#include "engine/generation/vocabulary.h"
+
+namespace inferd::engine {
+
+class FakeModel : public StepRunner {
+ public:
+  static constexpr int32_t kVocabulary = 64;
+  static constexpr int32_t kEnd = 0;  // the only end-of-generation token
+
+  struct Options {
+    int64_t blocks = 64;
+    int64_t max_sequences = 32;
+    bool prefix_reuse = true;
+  };
+
+  explicit FakeModel(const Options& options) {
+    cache::CacheLayout layout;
+    layout.groups = {{.window = 0, .layers = {0}}};
+    layout.group_of_layer = {0};
+    layout.page_bytes = {kPageBytes};
+    layout.state_bytes = {0};
+    cache_ = *cache::KvCache::Create(layout, {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes),
+                                              .max_sequences = options.max_sequences,
+                                              .prefix_reuse = options.prefix_reuse});
+  }
+
+  cache::KvCache& cache() { return *cache_; }
+
+  // Token t reads "<t> "; 1 is the byte C3 and 2 the byte A4, which make one character together.
+  static engine::Vocabulary Vocabulary() {
+    return {.size = kVocabulary, .end_of_generation = {kEnd}, .token_bytes = [](int32_t token) {
+              if (token == 1) return std::string("\xC3");
+              if (token == 2) return std::string("\xA4");
+              return std::to_string(token) + " ";
+            }};
+  }
+
+  absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps) override {
+    ++runs;
+    rows_.clear();
+    int64_t count = 0;
+    for (const model::SequenceStep& step : steps) {
+      const void* const* pages = step.sequence->pages(0);
+      for (size_t i = 0; i < step.tokens.size(); ++i) {
+        const int64_t position = step.sequence->length() + static_cast<int64_t>(i);
+        Slot(pages, position) = step.tokens[i];
+        const bool last = i + 1 == step.tokens.size();
+        if (step.wanted == model::Rows::kAll || (step.wanted == model::Rows::kLast && last)) {
+          AddRow(pages, position);
+          ++count;
+        }
+      }
+      cache_->Commit(*step.sequence, step.tokens);
+    }
+    return model::ForwardResult{.rows = count, .row_elements = kVocabulary, .values = rows_};
+  }
+
+  int64_t runs = 0;
+  int32_t poison = -1;  // a sequence that ends with this token gives NaN
+
+ private:
+  static constexpr int64_t kPageBytes = kernels::kPageTokens * sizeof(int32_t);
+
+  static int32_t& Slot(const void* const* pages, int64_t position) {
+    void* page = const_cast<void*>(pages[position / kernels::kPageTokens]);
+    return static_cast<int32_t*>(page)[position % kernels::kPageTokens];
+  }
+
+  void AddRow(const void* const* pages, int64_t position) {
+    uint64_t hash = 1469598103934665603u;
+    for (int64_t i = 0; i <= position; ++i) hash = (hash ^ static_cast<uint64_t>(Slot(pages, i))) * 1099511628211u;
+    for (int32_t token = 0; token < kVocabulary; ++token) {
+      const uint64_t mixed = (hash ^ static_cast<uint64_t>(token)) * 0x9E3779B97F4A7C15u;
+      float logit = static_cast<float>(mixed >> 40) / static_cast<float>(1 << 24) * 8 - 4;
+      if (token == kEnd) logit -= 2;
+      rows_.push_back(Slot(pages, position) == poison ? std::nanf("") : logit);
+    }
+  }
+
+  std::unique_ptr<cache::KvCache> cache_;
+  std::vector<float> rows_;
+};
+
+}  // namespace inferd::engine

@@ -1,0 +1,34 @@
+// A hash chain over pages, as in the prefix cache.
+#include "engine/generation/prefix_leaders.h"
+
+#include "absl/hash/hash.h"
+#include "kernels/kernels.h"
+
+namespace inferd::engine {
+
+std::optional<scheduler::SharedPrefix> PrefixLeaders::Join(scheduler::SequenceId id, std::span<const int32_t> tokens,
+                                                           uint64_t salt) {
+  std::optional<scheduler::SharedPrefix> shared;
+  std::vector<uint64_t> led;
+  uint64_t hash = salt;
+  for (size_t page = kernels::kPageTokens; page < tokens.size(); page += kernels::kPageTokens) {
+    hash = absl::HashOf(hash, absl::MakeConstSpan(tokens.data() + page - kernels::kPageTokens, kernels::kPageTokens));
+    const auto [leader, first] = leaders_.try_emplace(hash, id);
+    if (first) {
+      led.push_back(hash);
+    } else {
+      shared = {.leader = leader->second, .tokens = static_cast<int64_t>(page)};
+    }
+  }
+  if (!led.empty()) led_[id] = std::move(led);
+  return shared;
+}
+
+void PrefixLeaders::Leave(scheduler::SequenceId id) {
+  const auto led = led_.find(id);
+  if (led == led_.end()) return;
+  for (uint64_t hash : led->second) leaders_.erase(hash);
+  led_.erase(led);
+}
+
+}  // namespace inferd::engine

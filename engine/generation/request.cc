@@ -1,0 +1,81 @@
+// The checks of a request, one function a group of fields.
+#include "engine/generation/request.h"
+
+#include <algorithm>
+#include <set>
+
+#include "config/base/status.h"
+#include "engine/output/stop_matcher.h"
+
+namespace inferd::engine {
+namespace {
+
+absl::Status ValidateTokens(const std::vector<int32_t>& tokens, const char* field, int32_t vocabulary_size) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 && tokens[i] < vocabulary_size) continue;
+    return InvalidArgument("{}: id {} at index {} is not in the vocabulary of {} tokens", field, tokens[i], i,
+                           vocabulary_size);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateLength(const GenerationRequest& request, const RequestLimits& limits) {
+  const int64_t prompt = static_cast<int64_t>(request.prompt.size());
+  const bool generates = request.max_tokens.value_or(1) > 0;
+  if (prompt == 0) return InvalidArgument("prompt: it has no tokens, expected at least 1");
+  if (prompt + (generates ? 1 : 0) > limits.context_tokens) {
+    return OutOfRange("prompt: this model's maximum context length is {} tokens, but the prompt has {} tokens",
+                      limits.context_tokens, prompt);
+  }
+  const int64_t wanted = prompt + std::min<int64_t>(request.max_tokens.value_or(1), limits.context_tokens - prompt);
+  if (wanted > limits.pool_tokens) {
+    return OutOfRange("prompt: the KV cache holds {} tokens, but prompt and max_tokens together have {} tokens",
+                      limits.pool_tokens, wanted);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimits& limits) {
+  std::set<uint32_t> seen;
+  for (const ResumedChoice& resumed : request.resumed) {
+    if (resumed.choice >= request.choices) {
+      return InvalidArgument("resume_tokens: choice {} is not below {}", resumed.choice, request.choices);
+    }
+    if (!seen.insert(resumed.choice).second) {
+      return InvalidArgument("resume_tokens: choice {} is there twice", resumed.choice);
+    }
+    RETURN_IF_ERROR(ValidateTokens(resumed.tokens, "resume_tokens", limits.vocabulary_size));
+    if (static_cast<int64_t>(resumed.tokens.size()) > MostTokens(request, limits)) {
+      return InvalidArgument("resume_tokens: choice {} has {} tokens, expected at most {}", resumed.choice,
+                             resumed.tokens.size(), MostTokens(request, limits));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Validate(const GenerationRequest& request, const RequestLimits& limits) {
+  RETURN_IF_ERROR(sampling::Validate(request.sampling, limits.vocabulary_size));
+  if (request.choices < 1 || request.choices > kMostChoices) {
+    return InvalidArgument("choices: {} is not in [1, {}]", request.choices, kMostChoices);
+  }
+  const int32_t logprobs = request.logprobs.value_or(0);
+  if (logprobs < 0 || logprobs > kMostAlternatives) {
+    return InvalidArgument("logprobs: {} is not in [0, {}]", logprobs, kMostAlternatives);
+  }
+  if (request.max_tokens && request.min_tokens > *request.max_tokens) {
+    return InvalidArgument("min_tokens: {} is more than max_tokens {}", request.min_tokens, *request.max_tokens);
+  }
+  RETURN_IF_ERROR(output::StopTexts::Create(request.stop).status());
+  RETURN_IF_ERROR(ValidateTokens(request.prompt, "prompt", limits.vocabulary_size));
+  RETURN_IF_ERROR(ValidateLength(request, limits));
+  return ValidateResumed(request, limits);
+}
+
+int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {
+  const int64_t room = std::min(limits.context_tokens, limits.pool_tokens) - static_cast<int64_t>(request.prompt.size());
+  return request.max_tokens ? std::min<int64_t>(*request.max_tokens, room) : room;
+}
+
+}  // namespace inferd::engine

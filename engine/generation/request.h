@@ -1,0 +1,64 @@
+// One request to generate, in the engine's terms: token ids in, events out (event.h).
+//
+//   GenerationRequest request{.prompt = ids, .sampling = {.temperature = 0}, .max_tokens = 64};
+//   RETURN_IF_ERROR(Validate(request, limits));
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "config/base/clock.h"
+#include "engine/output/output_parser.h"
+#include "engine/sampling/sampling_options.h"
+#include "engine/scheduler/sequence.h"
+
+namespace inferd::engine {
+
+// What a choice had when the process that made it died: it goes on after these tokens and bytes.
+struct ResumedChoice {
+  uint32_t choice = 0;
+  std::vector<int32_t> tokens;
+  uint64_t delivered_bytes = 0;
+  bool finished = false;  // nothing more is made of it
+};
+
+struct GenerationRequest {
+  std::vector<int32_t> prompt;
+  sampling::SamplingOptions sampling;
+  uint64_t seed = 0;
+  uint32_t choices = 1;
+  std::optional<uint32_t> max_tokens;  // of each choice; none: to the end of the context
+  uint32_t min_tokens = 0;
+  std::vector<std::string> stop;
+  std::optional<int32_t> logprobs;     // alternatives of each generated token, 0..20; none: no log-probabilities
+  bool prompt_logprobs = false;
+  scheduler::Priority priority = scheduler::Priority::kNormal;
+  std::optional<MonotonicTime> deadline;
+  uint64_t cache_salt = 0;
+  std::vector<ResumedChoice> resumed;
+  std::function<std::unique_ptr<output::OutputParser>()> make_parser = output::MakeContentParser;
+};
+
+// What the model and its memory allow.
+struct RequestLimits {
+  int32_t vocabulary_size = 0;
+  int64_t context_tokens = 0;  // prompt and output of one sequence
+  int64_t pool_tokens = 0;     // that the KV cache holds at most for one sequence
+};
+
+constexpr uint32_t kMostChoices = 128;
+constexpr int32_t kMostAlternatives = 20;
+
+// OUT_OF_RANGE: the prompt is longer than the context or than the KV cache, with both numbers. INVALID_ARGUMENT: any
+// other field, with its value and what was expected.
+absl::Status Validate(const GenerationRequest& request, const RequestLimits& limits);
+
+// Tokens that each choice can generate.
+int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits);
+
+}  // namespace inferd::engine

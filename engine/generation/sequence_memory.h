@@ -1,0 +1,47 @@
+// The KV cache as the scheduler sees it: room by sequence id.
+//
+//   SequenceMemory memory(cache);
+//   memory.Describe(id, {.tokens = &choice.tokens(), .key = {.tenant_salt = salt}});
+//   scheduler::Scheduler scheduler(options, memory);
+//   model::SequenceStep step{.sequence = memory.Get(id), ...};
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/scheduler/kv_memory.h"
+
+namespace inferd::engine {
+
+class SequenceMemory : public scheduler::KvMemory {
+ public:
+  struct Description {
+    const std::vector<int32_t>* tokens = nullptr;  // known so far; outlives the sequence
+    cache::PrefixKey key;
+    bool reuse_prefix = true;
+  };
+
+  explicit SequenceMemory(cache::KvCache& cache) : cache_(cache) {}
+
+  // Before the scheduler hears of the sequence, and after it has ended.
+  void Describe(scheduler::SequenceId id, Description description) { descriptions_[id] = description; }
+  void Forget(scheduler::SequenceId id) { descriptions_.erase(id); }
+
+  // Only while the scheduler runs the sequence.
+  cache::Sequence* Get(scheduler::SequenceId id) const { return sequences_.at(id).get(); }
+
+  int64_t Start(scheduler::SequenceId id) override;
+  bool Reserve(scheduler::SequenceId id, int64_t tokens) override;
+  void Release(scheduler::SequenceId id) override;
+  int64_t AvailableBlocks() const override { return cache_.AvailableBlocks(); }
+  int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
+
+ private:
+  cache::KvCache& cache_;
+  std::map<scheduler::SequenceId, Description> descriptions_;
+  std::map<scheduler::SequenceId, std::unique_ptr<cache::Sequence>> sequences_;
+};
+
+}  // namespace inferd::engine

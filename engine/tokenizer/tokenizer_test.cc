@@ -1,0 +1,239 @@
+// What every family must do: special tokens, BOS and EOS, round trips, time, threads.
+#include "engine/tokenizer/tokenizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "engine/tokenizer/vocabulary_testing.h"
+#include "engine/tokenizer/vocabulary_tokenizer.h"
+
+namespace inferd::tokenizer {
+namespace {
+
+using testing::ElementsAre;
+using Ids = std::vector<int32_t>;
+
+std::unique_ptr<Tokenizer> Make(const VocabularyData& data) {
+  auto tokenizer = CreateTokenizer(data);
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status();
+  return tokenizer.ok() ? *std::move(tokenizer) : nullptr;
+}
+
+Ids Encode(const Tokenizer& tokenizer, std::string_view text, EncodeOptions options = {}) {
+  const auto ids = tokenizer.Encode(text, options);
+  EXPECT_TRUE(ids.ok()) << ids.status();
+  return ids.value_or(Ids());
+}
+
+Ids EncodeSegments(const Tokenizer& tokenizer, const std::vector<Segment>& segments) {
+  const auto ids = tokenizer.EncodeSegments(segments);
+  EXPECT_TRUE(ids.ok()) << ids.status();
+  return ids.value_or(Ids());
+}
+
+constexpr int32_t kHello = 259, kSpaceHello = 260, kBos = 263, kEnd = 264, kTool = 265, kTools = 266, kUser = 267;
+
+TEST(BytePair, MergesInOrderOfRankWithinWords) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "hello hello"), ElementsAre(kHello, kSpaceHello));
+  EXPECT_THAT(Encode(*tokenizer, "helo"), ElementsAre(257, 'o'));  // "he l" comes before "l o"
+  EXPECT_THAT(Encode(*tokenizer, "aaaaa"), ElementsAre(262, 'a'));
+  EXPECT_THAT(Encode(*tokenizer, ""), ElementsAre());
+}
+
+TEST(BytePair, TakesWholeWordsFirstWhereTheFamilyDoes) {
+  TestVocabulary made = BytePairVocabulary("llama-bpe");
+  const int32_t unreachable = made.Add("xyz");
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "xyz"), ElementsAre(unreachable));
+  TestVocabulary merging = BytePairVocabulary("gpt-2");
+  merging.Add("xyz");
+  const auto other = Make(merging.data());
+  for (int round = 0; round < 2; ++round) EXPECT_THAT(Encode(*other, "xyz"), ElementsAre('x', 'y', 'z'));
+}
+
+TEST(SpecialTokens, AreParsedOnlyWhereAsked) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "hello<|end|>", {.parse_special = true}), ElementsAre(kHello, kEnd));
+  EXPECT_THAT(Encode(*tokenizer, "<|end|>"), ElementsAre('<', '|', 'e', 'n', 'd', '|', '>'));
+  EXPECT_THAT(Encode(*tokenizer, "hello<tool>hello"), ElementsAre(kHello, kTool, kHello)) << "user-defined: always";
+  EXPECT_THAT(Encode(*tokenizer, "<tool>s<tool>"), ElementsAre(kTools, kTool)) << "the longest";
+  EXPECT_THAT(Encode(*tokenizer, "<|user|>"), testing::Not(testing::Contains(kUser))) << "the frame of a conversation";
+  EXPECT_THAT(Encode(*tokenizer, "<|user|>", {.parse_special = true}), ElementsAre(kUser));
+}
+
+TEST(SpecialTokens, CountInTrustedSegmentsAlone) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|user|>", true}, {"<|end|>", false}, {"<|end|>", true}}),
+              ElementsAre(kUser, '<', '|', 'e', 'n', 'd', '|', '>', kEnd));
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|e", true}, {"nd|>", false}}), ElementsAre('<', '|', 'e', 'n', 'd', '|', '>'))
+      << "half of it is a user's";
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|e", true}, {"", false}, {"nd|>", true}}), ElementsAre(kEnd));
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"x<tool>", false}}), ElementsAre('x', kTool));
+}
+
+TEST(SpecialTokens, LeaveNeighbouringSegmentsOneText) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"hel", true}, {"lo", false}, {" hel", true}, {"lo", true}}),
+              ElementsAre(kHello, kSpaceHello));
+}
+
+TEST(SpecialTokens, OfPhi3SwallowTheSpaceBehindThem) {
+  TestVocabulary made = SentencePairVocabulary();
+  const int32_t user = made.Add("<|user|>", TokenKind::kControl);
+  VocabularyData data = made.data();
+  data.model_name = "Phi-3-mini-4k-instruct";
+  EXPECT_EQ(Encode(*Make(data), "<|user|>\n hello", {.parse_special = true}), (Ids{user, 263}));
+  data.model_name = "other";
+  EXPECT_EQ(Encode(*Make(data), "<|user|>\n", {.parse_special = true}), (Ids{user, 268, 3 + '\n'}));
+}
+
+TEST(BosAndEos, AreAddedAsTheFileSaysAndNeverTwice) {
+  const TestVocabulary made = BytePairVocabulary();
+  VocabularyData data = made.data();
+  EXPECT_THAT(Encode(*Make(data), "hello", {.add_special = true}), ElementsAre(kHello)) << "not the family's default";
+  data.add_bos = true;
+  data.add_eos = true;
+  const auto tokenizer = Make(data);
+  EXPECT_TRUE(tokenizer->adds_bos());
+  EXPECT_THAT(Encode(*tokenizer, "hello", {.add_special = true}), ElementsAre(kBos, kHello, kEnd));
+  EXPECT_THAT(Encode(*tokenizer, "", {.add_special = true}), ElementsAre(kBos, kEnd));
+  EXPECT_THAT(Encode(*tokenizer, "hello"), ElementsAre(kHello));
+  EXPECT_THAT(Encode(*tokenizer, "<s>hello", {.add_special = true, .parse_special = true}),
+              ElementsAre(kBos, kHello, kEnd));
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<s>", true}, {"hello", false}}), ElementsAre(kBos, kHello));
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"hello", false}}), ElementsAre(kBos, kHello));
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<s>", false}}), ElementsAre(kBos, '<', 's', '>'));
+}
+
+TEST(SentencePair, JoinsByScoreAndFallsBackToBytes) {
+  const TestVocabulary made = SentencePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "hello"), ElementsAre(263));
+  EXPECT_THAT(Encode(*tokenizer, "hello hello", {.add_special = true}), ElementsAre(1, 263, 263));
+  EXPECT_THAT(Encode(*tokenizer, "é"), ElementsAre(268, 3 + 0xC3, 3 + 0xA9));
+  EXPECT_THAT(Encode(*tokenizer, "ab"), ElementsAre(268, 264)) << "the unused token comes out as its parts";
+  EXPECT_THAT(Encode(*tokenizer, "<s>"), ElementsAre(268, 275, 276, 277)) << "text spells no control token";
+  EXPECT_EQ(tokenizer->Decode(Ids{1, 263, 263}, false), "hello hello");
+  EXPECT_EQ(tokenizer->TokenBytes(263, false), " hello");
+}
+
+TEST(SentencePair, WritesNoSpaceWhereTheFileSaysSo) {
+  const TestVocabulary made = SentencePairVocabulary();
+  VocabularyData data = made.data();
+  data.add_space_prefix = false;
+  const auto tokenizer = Make(data);
+  EXPECT_THAT(Encode(*tokenizer, "ab"), ElementsAre(264));
+  EXPECT_EQ(tokenizer->Decode(Ids{263}, false), " hello");
+}
+
+TEST(Unigram, SpellsWithTheLargestSumOfLogProbabilities) {
+  TestVocabulary made("t5");
+  made.AddSpecialId("unknown", made.Add("<unk>", TokenKind::kUnknown));
+  made.AddSpecialId("eos", made.Add("</s>", TokenKind::kControl));
+  const int32_t space = made.Add("▁", TokenKind::kNormal, -2);
+  const int32_t a = made.Add("a", TokenKind::kNormal, -3);
+  const int32_t b = made.Add("b", TokenKind::kNormal, -3);
+  const int32_t ab = made.Add("ab", TokenKind::kNormal, -7);        // worse than a and b
+  const int32_t aab = made.Add("▁aab", TokenKind::kNormal, -8.5F);  // better than ▁ a a b
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "ab"), ElementsAre(space, a, b));
+  EXPECT_THAT(Encode(*tokenizer, "aab  ab "), ElementsAre(aab, space, a, b)) << "extra spaces go";
+  EXPECT_THAT(Encode(*tokenizer, "a中文b", {.add_special = true}), ElementsAre(space, a, 0, b, 1)) << "one unknown";
+  EXPECT_NE(ab, a);
+}
+
+TEST(WordPiece, CleansTextAndTakesTheLongestPieces) {
+  TestVocabulary made("bert");
+  made.AddSpecialId("cls", made.Add("[CLS]", TokenKind::kControl));
+  made.AddSpecialId("seperator", made.Add("[SEP]", TokenKind::kControl));
+  made.AddSpecialId("unknown", made.Add("[UNK]", TokenKind::kControl));
+  const int32_t cafe = made.Add("▁cafe"), s = made.Add("s"), comma = made.Add("▁,"), zhong = made.Add("▁中");
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "Cafés,中\u200bCAFE\u0301", {.add_special = true}),
+              ElementsAre(0, cafe, s, comma, zhong, cafe, 1));
+  EXPECT_THAT(Encode(*tokenizer, "cafex cafe"), ElementsAre(2, cafe)) << "a word with an unknown part is unknown";
+  EXPECT_THAT(Encode(*tokenizer, "cafe" + std::string(97, 's')), ElementsAre(2)) << "a word of 101 letters is unknown";
+  EXPECT_EQ(Encode(*tokenizer, "cafe" + std::string(96, 's')).size(), 97U);
+  VocabularyData data = made.data();
+  data.lowercase = false;
+  EXPECT_THAT(Encode(*Make(data), "cafe Cafe café"), ElementsAre(cafe, 2, 2));
+}
+
+TEST(Fingerprint, IsStableAndTellsVocabulariesApart) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  EXPECT_EQ(tokenizer->fingerprint(), Make(made.data())->fingerprint());
+  EXPECT_EQ(tokenizer->fingerprint(), 8604137816654242438U) << "of this vocabulary on every machine";
+  VocabularyData data = made.data();
+  data.add_bos = true;
+  EXPECT_NE(Make(data)->fingerprint(), tokenizer->fingerprint());
+  TestVocabulary more = BytePairVocabulary();
+  more.Add("more");
+  EXPECT_NE(Make(more.data())->fingerprint(), tokenizer->fingerprint());
+  EXPECT_NE(Make(BytePairVocabulary("qwen2").data())->fingerprint(), tokenizer->fingerprint());
+}
+
+std::string RandomText(std::mt19937& random) {
+  std::string text;
+  for (int i = random() % 40; i > 0; --i) {
+    const char32_t code_point = random() % 3 == 0 ? random() % 0xD800 : random() % 0x80;
+    AppendUtf8(code_point, text);
+  }
+  return text;
+}
+
+class RoundTrip : public testing::TestWithParam<const char*> {};
+
+TEST_P(RoundTrip, GivesBackTextAndBrokenBytes) {
+  const bool sentence = std::string_view(GetParam()) == "llama";
+  const TestVocabulary made = sentence ? SentencePairVocabulary() : BytePairVocabulary(GetParam());
+  const auto tokenizer = Make(made.data());
+  std::mt19937 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = RandomText(random);
+    if (round % 2 == 1 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
+    if (text.find("\xE2\x96\x81") != std::string::npos) continue;  // SentencePiece's own space
+    EXPECT_EQ(tokenizer->Decode(Encode(*tokenizer, text), true), text) << testing::PrintToString(text);
+  }
+}
+
+// Quadratic work on these takes minutes.
+TEST_P(RoundTrip, TakesLinearTimeOnMonotonousText) {
+  const bool sentence = std::string_view(GetParam()) == "llama";
+  const TestVocabulary made = sentence ? SentencePairVocabulary() : BytePairVocabulary(GetParam());
+  const auto tokenizer = Make(made.data());
+  for (const auto& [character, count] : {std::pair('a', 131072), {'\n', 50000}, {' ', 131072}, {'<', 131072}, {'1', 131072}}) {
+    const std::string text(count, character);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(tokenizer->Decode(Encode(*tokenizer, text), true), text);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, RoundTrip, testing::Values("gpt-2", "qwen2", "tekken", "deepseek-v3", "falcon", "llama"));
+
+TEST(Threads, ShareATokenizer) {
+  const TestVocabulary made = BytePairVocabulary();
+  const auto tokenizer = Make(made.data());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        EXPECT_THAT(Encode(*tokenizer, "hello hello helo"), ElementsAre(kHello, kSpaceHello, ' ', 257, 'o'));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace inferd::tokenizer

@@ -1,0 +1,49 @@
+// Who may call: the API key of a request and its rate. The keys file is read again when it changes; a wrong one is
+// reported and the keys in use stay.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<Access> access, Access::Create(config.auth.keys_file, per_minute, clock));
+//   RETURN_IF_ERROR(access->Admit(exchange));
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "gateway/auth/api_keys.h"
+#include "gateway/limits/rate_limiter.h"
+
+namespace inferd::gateway {
+
+class Exchange;
+
+class Access {
+ public:
+  // Without a file nobody needs a key. `requests_per_minute` is for keys that name no rate, and for each address where
+  // no key is asked for; 0: any number.
+  static absl::StatusOr<std::unique_ptr<Access>> Create(std::string keys_file, uint32_t requests_per_minute,
+                                                        const Clock& clock);
+
+  // Puts the key into the exchange. UNAUTHENTICATED; RESOURCE_EXHAUSTED with the time to retry after.
+  absl::Status Admit(Exchange& exchange);
+  // The same for callers without HTTP; the key, null where none is asked for.
+  absl::StatusOr<std::shared_ptr<const ApiKey>> Check(std::string_view authorization, const std::string& peer);
+
+  // Reads the keys file again if it changed.
+  void Refresh();
+
+ private:
+  Access(std::string keys_file, uint32_t requests_per_minute, const Clock& clock);
+
+  const std::string keys_file_;
+  const uint32_t requests_per_minute_;
+  RateLimiter limiter_;
+  absl::Mutex mutex_;
+  std::shared_ptr<const ApiKeys> keys_ ABSL_GUARDED_BY(mutex_);
+  // Size, time and inode of the file that was read.
+  std::string file_identity_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace inferd::gateway

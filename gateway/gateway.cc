@@ -1,0 +1,104 @@
+#include "gateway/gateway.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "config/config.h"
+#include "gateway/auth/access.h"
+#include "gateway/auth/keys_refresher.h"
+#include "gateway/gateway_app.h"
+#include "gateway/http/server.h"
+#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/metrics/metrics_page.h"
+#include "gateway/routing/poison_list.h"
+#include "gateway/routing/resume_gate.h"
+#include "gateway/routing/route_follower.h"
+
+namespace inferd::gateway {
+namespace {
+
+// Descriptors that are kept for workers, the log and the supervisor when clients take all they can.
+constexpr size_t kReservedDescriptors = 64;
+constexpr int kMaxIoThreads = 4;
+
+int IoThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxIoThreads); }
+
+// No more connections than the process may have descriptors, less the reserve.
+size_t ConnectionLimit(size_t configured) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return configured;
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  size_t available = limit.rlim_cur > 2 * kReservedDescriptors ? limit.rlim_cur - kReservedDescriptors
+                                                               : static_cast<size_t>(limit.rlim_cur) / 2;
+  return std::min(configured, available);
+}
+
+HttpOptions MakeHttpOptions(const config::LimitOptions& limits) {
+  HttpOptions options;
+  options.max_body_bytes = limits.body;
+  options.max_head_bytes = limits.header;
+  options.head_timeout = limits.header_timeout;
+  options.body_timeout = limits.body_timeout;
+  options.idle_timeout = limits.idle_timeout;
+  options.max_connections = ConnectionLimit(limits.connections);
+  return options;
+}
+
+}  // namespace
+
+// In the order of construction; each uses only what stands above it.
+struct Gateway::Parts {
+  Parts(const config::Config& config, std::unique_ptr<Access> keys, const std::string& admin)
+      : access(std::move(keys)),
+        poison(Clock::System()),
+        upstream{routes, workers, poison, gate, metrics},
+        metrics_page(metrics, upstream, admin),
+        app(Serving{upstream, metrics}, *access, metrics_page),
+        pool(IoThreads()),
+        server(pool, app, MakeHttpOptions(config.limits)),
+        refresher(pool.At(0), *access) {
+    routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
+    follower = std::make_unique<RouteFollower>(admin, routes);
+  }
+
+  std::unique_ptr<Access> access;
+  Routes routes;
+  WorkerPool workers;
+  PoisonList poison;
+  ResumeGate gate;
+  GatewayMetrics metrics;
+  Upstream upstream;
+  MetricsPage metrics_page;
+  GatewayApp app;
+  IoPool pool;
+  HttpServer server;
+  KeysRefresher refresher;
+  std::unique_ptr<RouteFollower> follower;
+};
+
+Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Gateway::~Gateway() { parts_->pool.Stop(); }
+
+absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& config, GatewaySockets sockets) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Access> access,
+                   Access::Create(config.auth.keys_file, config.limits.requests_per_minute, Clock::System()));
+  auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
+  parts->server.Listen(std::move(sockets.http));
+  return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
+}
+
+bool Gateway::Drain(std::chrono::milliseconds longest) {
+  TimePoint deadline = std::chrono::steady_clock::now() + longest;
+  return parts_->server.Drain(deadline);
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,44 @@
+// The whole gateway: listening sockets, routes, endpoints and metrics, wired together.
+//
+//   ASSIGN_OR_RETURN(auto gateway, Gateway::Start(config, {.http = std::move(fd), .admin = "unix:/run/.../admin.sock"}));
+//   ...
+//   bool drained = gateway->Drain(std::chrono::seconds(30));
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/base/unique_fd.h"
+
+namespace inferd::config {
+struct Config;
+}
+
+namespace inferd::gateway {
+
+struct GatewaySockets {
+  // Listening stream sockets, inherited or our own.
+  UniqueFd http;
+  UniqueFd grpc;
+  // gRPC target of the supervisor.
+  std::string admin;
+};
+
+class Gateway {
+ public:
+  static absl::StatusOr<std::unique_ptr<Gateway>> Start(const config::Config& config, GatewaySockets sockets);
+  // After a Drain() that returned true; otherwise requests still run and the process has to exit.
+  ~Gateway();
+
+  // Accepts nothing new and waits for the requests that run. True if all ended in time.
+  bool Drain(std::chrono::milliseconds longest);
+
+ private:
+  struct Parts;
+  explicit Gateway(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace inferd::gateway

@@ -1,0 +1,147 @@
+#include "gateway/gateway_app.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "gateway/auth/access.h"
+#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/metrics/metrics_page.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/errors.h"
+
+namespace inferd::gateway {
+
+struct GatewayApp::Endpoint {
+  // Ends with / where anything may follow.
+  std::string_view path;
+  std::string_view method;
+  // Null: /metrics.
+  Task<void> (*serve)(const Serving&, Exchange&);
+  bool needs_key = true;
+};
+
+const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
+  static const std::vector<Endpoint> endpoints = {
+      {"/v1/chat/completions", "POST", ServeChatCompletions},
+      {"/v1/completions", "POST", ServeCompletions},
+      {"/v1/embeddings", "POST", ServeEmbeddings},
+      {"/v1/models", "GET", ServeModels},
+      {"/v1/models/", "GET", ServeModel},
+      {"/tokenize", "POST", ServeTokenize},
+      {"/detokenize", "POST", ServeDetokenize},
+      {"/apply-template", "POST", ServeApplyTemplate},
+      {"/health", "GET", ServeHealth, false},
+      {"/ready", "GET", ServeReady, false},
+      {"/metrics", "GET", nullptr},
+  };
+  return endpoints;
+}
+
+namespace {
+
+// "application/json", with or without parameters.
+bool IsJson(std::string_view content_type) {
+  std::string_view type = content_type.substr(0, content_type.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
+  constexpr std::string_view kJson = "application/json";
+  return std::equal(type.begin(), type.end(), kJson.begin(), kJson.end(),
+                    [](char a, char b) { return absl::ascii_tolower(a) == b; });
+}
+
+std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
+
+}  // namespace
+
+GatewayApp::GatewayApp(Serving serving, Access& access, MetricsPage& metrics_page)
+    : serving_(serving), access_(access), metrics_page_(metrics_page) {}
+
+const GatewayApp::Endpoint* GatewayApp::Find(std::string_view path) {
+  for (const Endpoint& endpoint : Endpoints()) {
+    if (endpoint.path.back() == '/' ? path.size() > endpoint.path.size() && path.starts_with(endpoint.path)
+                                    : path == endpoint.path) {
+      return &endpoint;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
+  const Request& request = exchange.request;
+  const Endpoint* endpoint = Find(request.path);
+  if (endpoint == nullptr && !(request.path == "*" && request.method == "OPTIONS")) {
+    return MakeError(404, "no such path", exchange);
+  }
+  exchange.record.endpoint = endpoint == nullptr ? "*" : endpoint->path;
+  if (request.method == "OPTIONS") {
+    Response response;
+    response.status = 204;
+    response.headers.emplace_back("Allow", endpoint == nullptr ? "GET, HEAD, POST, OPTIONS" : AllowOf(endpoint->method));
+    return response;
+  }
+  if (request.method != endpoint->method && !(request.method == "HEAD" && endpoint->method == "GET")) {
+    Response response = MakeError(405, "the method must be " + std::string(endpoint->method), exchange);
+    response.headers.emplace_back("Allow", AllowOf(endpoint->method));
+    return response;
+  }
+  if (endpoint->needs_key) {
+    absl::Status admitted = access_.Admit(exchange);
+    if (!admitted.ok()) {
+      ApiError error = ToApiError(admitted);
+      if (error.http_status == 429) error.code = "rate_limit_exceeded";
+      exchange.record.error_code = error.code;
+      return ErrorResponse(error);
+    }
+  }
+  if (endpoint->method == "POST" && !IsJson(request.Header("content-type"))) {
+    return MakeError(415, "the content type must be application/json", exchange);
+  }
+  return std::nullopt;
+}
+
+Task<void> GatewayApp::Handle(Exchange& exchange) {
+  const Endpoint* endpoint = Find(exchange.request.path);
+  if (endpoint->serve == nullptr) {
+    co_await ServeMetrics(exchange);
+  } else {
+    co_await endpoint->serve(serving_, exchange);
+  }
+}
+
+Task<void> GatewayApp::ServeMetrics(Exchange& exchange) {
+  Response response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = co_await metrics_page_.Render(exchange.executor());
+  co_await exchange.Respond(std::move(response));
+}
+
+Response GatewayApp::MakeError(int status, std::string_view message, Exchange& exchange) {
+  ApiError error = HttpError(status, message);
+  if (status == 500) error.message += " (request " + exchange.request_id + ")";
+  exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
+  return ErrorResponse(error);
+}
+
+void GatewayApp::Finished(const Exchange& exchange) {
+  const RequestRecord& record = exchange.record;
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - exchange.arrived).count();
+  serving_.metrics.RequestFinished(record, seconds);
+  double generating = seconds - record.first_token_seconds;
+  bool rated = record.completion_tokens > 1 && generating > 0;
+  LogInfo("request", {{"request_id", exchange.request_id},
+                      {"method", exchange.request.method},
+                      {"endpoint", record.endpoint},
+                      {"status", record.status},
+                      {"error", record.error_code},
+                      {"model", record.model},
+                      {"key", record.key_name},
+                      {"prompt_tokens", record.prompt_tokens},
+                      {"completion_tokens", record.completion_tokens},
+                      {"duration_ms", seconds * 1000},
+                      {"first_token_ms", record.first_token_seconds * 1000},
+                      {"tokens_per_second", rated ? static_cast<double>(record.completion_tokens - 1) / generating : 0.0},
+                      {"client_gone", record.client_gone}});
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,79 @@
+// One request and the way to answer it, exactly once: Respond(), or StartStream() .. Write() .. EndStream().
+//
+//   Task<void> Health(Exchange& exchange) {
+//     co_await exchange.Respond({.body = R"({"status":"ok"})"});
+//   }
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "gateway/http/message.h"
+#include "gateway/http/signal.h"
+#include "gateway/http/task.h"
+
+namespace inferd::gateway {
+
+class StreamSocket;
+struct ApiKey;
+
+// What the log line and the metrics of a request say; handlers fill it in.
+struct RequestRecord {
+  std::string endpoint;
+  std::string model;
+  // Name of the API key, never the key.
+  std::string key_name;
+  // Short code of the error table, empty on success.
+  std::string error_code;
+  uint64_t prompt_tokens = 0;
+  uint64_t completion_tokens = 0;
+  double first_token_seconds = 0;
+  int status = 0;
+  bool client_gone = false;
+};
+
+class Exchange {
+ public:
+  Exchange(StreamSocket& socket, std::string request_id);
+
+  Request request;
+  RequestRecord record;
+  // Whose request it is; null where no key is asked for.
+  std::shared_ptr<const ApiKey> key;
+  const std::string request_id;
+  const TimePoint arrived = std::chrono::steady_clock::now();
+
+  // Each returns false if the client is gone; the handler then just ends.
+  Task<bool> Respond(Response response);
+  Task<bool> StartStream(Response head);
+  Task<bool> Write(std::string_view bytes);
+  Task<bool> EndStream();
+
+  bool answered() const { return answered_; }
+  // The connection can take another request after this one.
+  bool keep_alive() const { return keep_alive_; }
+  // Ends the connection after the answer.
+  void ForbidKeepAlive() { keep_alive_ = false; }
+  void AllowKeepAlive(bool allow) { keep_alive_ = allow; }
+
+  bool client_gone() const;
+  // Called at most once, when the client leaves before the answer is complete.
+  void OnClientGone(std::function<void()> callback);
+
+  // Address of the client without its port.
+  std::string PeerHost() const;
+
+  Executor executor();
+
+ private:
+  StreamSocket& socket_;
+  bool answered_ = false;
+  bool keep_alive_ = false;
+  Framing stream_framing_ = Framing::kChunked;
+  std::string stream_buffer_;
+};
+
+}  // namespace inferd::gateway

@@ -1,0 +1,56 @@
+// Accepts connections on listening sockets and serves them until drained.
+//
+//   HttpServer server(pool, application, options);
+//   server.Listen(std::move(listening_fd));
+//   ...
+//   server.Drain(deadline);   // no new connection, idle ones closed, running requests finished
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "config/base/unique_fd.h"
+#include "gateway/http/connection.h"
+#include "gateway/http/io_pool.h"
+
+namespace inferd::gateway {
+
+class HttpServer {
+ public:
+  HttpServer(IoPool& pool, Application& application, HttpOptions options);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Serves what connects to `listener`, a listening stream socket. Accepting pauses while max_connections are open.
+  void Listen(UniqueFd listener);
+
+  // Stops accepting, closes idle connections, lets the others finish their request. True if all ended in time.
+  // Not to be called on a thread of the pool.
+  bool Drain(TimePoint deadline);
+
+  int open_connections() const;
+
+ private:
+  struct Listener;
+
+  Task<void> AcceptUntilStopped(std::shared_ptr<Listener> listener);
+  void Serve(int fd, int family);
+  Task<void> ServeConnection(std::shared_ptr<StreamSocket> socket);
+  void CloseIdle(size_t loop);
+
+  IoPool& pool_;
+  Application& application_;
+  const HttpOptions options_;
+  std::atomic<bool> draining_{false};
+  mutable absl::Mutex mutex_;
+  int open_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<Listener>> listeners_;
+  // One table for each loop of the pool, touched on that loop's thread alone.
+  std::vector<std::unordered_map<Connection*, std::shared_ptr<StreamSocket>>> connections_;
+};
+
+}  // namespace inferd::gateway

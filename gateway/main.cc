@@ -1,0 +1,87 @@
+// inferd-gateway: speaks HTTP and gRPC to clients, and to the workers that the supervisor names.
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/synchronization/notification.h"
+#include "config/base/address.h"
+#include "config/base/child_process.h"
+#include "config/base/command_line.h"
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "config/load.h"
+#include "gateway/gateway.h"
+
+namespace inferd::gateway {
+namespace {
+
+struct Flags {
+  std::string config = "/etc/inferd/inferd.yaml";
+  std::string admin;
+  int http_fd = -1;
+  int grpc_fd = -1;
+  ChildDescriptors child;
+};
+
+absl::StatusOr<UniqueFd> ListeningSocket(int inherited, const Address& address) {
+  if (inherited >= 0) return UniqueFd(inherited);
+  return Listen(address);
+}
+
+absl::StatusOr<GatewaySockets> OpenSockets(const Flags& flags, const config::Config& config) {
+  GatewaySockets sockets;
+  ASSIGN_OR_RETURN(sockets.http, ListeningSocket(flags.http_fd, config.listen.http));
+  ASSIGN_OR_RETURN(sockets.grpc, ListeningSocket(flags.grpc_fd, config.listen.grpc));
+  sockets.admin = flags.admin.empty() ? config.listen.admin.ToString() : flags.admin;
+  LogInfo("listening", {{"http", BoundAddress(sockets.http.get()).ToString()},
+                        {"grpc", BoundAddress(sockets.grpc.get()).ToString()}});
+  return sockets;
+}
+
+int Fail(const ChildProcess* child, const absl::Status& status, int exit_code) {
+  LogError("the gateway cannot start", {{"reason", MessageOf(status)}});
+  if (child != nullptr) child->Report(MessageOf(status));
+  StopLog();
+  return exit_code;
+}
+
+int Run(const Flags& flags) {
+  absl::StatusOr<config::Config> config = config::LoadConfig(flags.config);
+  if (!config.ok()) {
+    StartLog({.process = "inferd-gateway"});
+    return Fail(nullptr, config.status(), kExitUsage);
+  }
+  absl::Notification stop;
+  auto child = ChildProcess::Start(flags.child, [&stop](int) { stop.Notify(); });
+  StartLog({.process = "inferd-gateway", .level = config->log.level, .format = config->log.format});
+  if (!child.ok()) return Fail(nullptr, child.status(), kExitFailed);
+  absl::StatusOr<GatewaySockets> sockets = OpenSockets(flags, *config);
+  if (!sockets.ok()) return Fail(child->get(), sockets.status(), kExitFailed);
+  absl::StatusOr<std::unique_ptr<Gateway>> gateway = Gateway::Start(*config, *std::move(sockets));
+  if (!gateway.ok()) return Fail(child->get(), gateway.status(), kExitUsage);
+
+  stop.WaitForNotification();
+  LogInfo("draining");
+  bool drained = (*gateway)->Drain(config->supervisor.drain);
+  LogInfo("stopped", {{"drained", drained}});
+  if (drained) gateway->reset();
+  StopLog();
+  // Requests that outlasted the drain still run on threads that use what a return would destroy.
+  _exit(kExitDone);
+}
+
+}  // namespace
+}  // namespace inferd::gateway
+
+int main(int argc, char** argv) {
+  inferd::gateway::Flags flags;
+  CLI::App app("Serves the HTTP and gRPC interfaces of inferd; started by the supervisor.", "inferd-gateway");
+  app.add_option("--config", flags.config, "configuration file (YAML)")->capture_default_str();
+  app.add_option("--admin", flags.admin, "gRPC target of the supervisor; default: listen.admin");
+  app.add_option("--http-fd", flags.http_fd, "listening socket for HTTP to use instead of opening one");
+  app.add_option("--grpc-fd", flags.grpc_fd, "listening socket for gRPC to use instead of opening one");
+  app.add_option("--lifeline-fd", flags.child.lifeline_fd, "pipe whose end means that the supervisor is gone");
+  app.add_option("--report-fd", flags.child.report_fd, "pipe for the reason of a failure");
+  if (std::optional<int> exit_code = inferd::ParseCommandLine(app, argc, argv)) return *exit_code;
+  return inferd::gateway::Run(flags);
+}

@@ -1,0 +1,48 @@
+// POST /apply-template: the fields of a chat request -> {"prompt": "..."}, the text that the model would be given
+#include "config/base/json_string.h"
+#include "config/base/status.h"
+#include "gateway/openai/chat_request.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/json_text.h"
+
+namespace inferd::gateway {
+namespace {
+
+struct Parsed {
+  v1::ApplyTemplateRequest apply;
+  std::string model;
+};
+
+absl::StatusOr<Parsed> ParseApplyTemplateRequest(std::string_view body) {
+  ASSIGN_OR_RETURN(boost::json::object object, ParseJsonObject(body));
+  Fields fields(std::move(object));
+  Parsed parsed;
+  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
+  parsed.model = model.value_or("");
+  RETURN_IF_ERROR(ReadChatPrompt(fields, *parsed.apply.mutable_chat()));
+  return parsed;
+}
+
+}  // namespace
+
+Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
+  absl::StatusOr<Parsed> parsed = ParseApplyTemplateRequest(exchange.request.body);
+  if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
+  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
+  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+  parsed->apply.set_model(*model);
+  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::ApplyTemplateResponse* response,
+                   std::function<void(grpc::Status)> done) {
+    worker.inference->async()->ApplyTemplate(context, &parsed->apply, response, std::move(done));
+  };
+  absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
+      serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
+  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  Response response;
+  response.body = "{\"prompt\":";
+  AppendJsonString(answer->text(), response.body);
+  response.body.push_back('}');
+  co_await exchange.Respond(std::move(response));
+}
+
+}  // namespace inferd::gateway

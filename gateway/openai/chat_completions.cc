@@ -1,0 +1,33 @@
+// POST /v1/chat/completions
+#include "gateway/openai/chat_answer.h"
+#include "gateway/openai/chat_request.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/serve_generation.h"
+
+namespace inferd::gateway {
+
+Task<void> ServeChatCompletions(const Serving& serving, Exchange& exchange) {
+  absl::StatusOr<ChatRequest> chat = ParseChatRequest(exchange.request.body);
+  if (!chat.ok()) co_return co_await RespondError(exchange, chat.status());
+  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, chat->common.model);
+  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+  std::string().swap(exchange.request.body);  // not needed any more, and as large as the client liked
+
+  v1::GenerateRequest& request = chat->generate;
+  request.set_model(*model);
+  request.set_request_id(exchange.request_id);
+  AnswerOptions options;
+  options.id = MakeAnswerId("chatcmpl-");
+  options.created_unix_seconds = UnixNow();
+  options.model = *model;
+  options.warnings = chat->warnings;
+  options.include_usage = chat->common.include_usage;
+  options.return_token_ids = chat->common.return_token_ids;
+  options.choices = request.choices();
+  ChatAnswer answer(std::move(options), request.has_logprobs());
+  std::vector<v1::GenerateRequest> requests;
+  requests.push_back(std::move(request));
+  co_await ServeGeneration(serving, exchange, std::move(requests), chat->common, answer);
+}
+
+}  // namespace inferd::gateway

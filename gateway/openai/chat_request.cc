@@ -1,0 +1,184 @@
+#include "gateway/openai/chat_request.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "config/base/status.h"
+#include "gateway/openai/json_text.h"
+
+namespace inferd::gateway {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
+constexpr size_t kMaxTextBytes = size_t{1} << 31;
+constexpr size_t kMaxNameBytes = 256;
+
+absl::Status ReadContentPart(const json::value& part, const std::string& path, std::string& content) {
+  if (!part.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(part));
+  Fields fields(part.get_object(), path + ".");
+  ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
+  if (!type) return InvalidArgument("{}.type: is missing", path);
+  if (*type != "text") return InvalidArgument("{}.type: '{}' is not supported, only text is", path, *type);
+  ASSIGN_OR_RETURN(auto text, fields.String("text", kMaxTextBytes));
+  if (!text) return InvalidArgument("{}.text: is missing", path);
+  content.append(*text);
+  return absl::OkStatus();
+}
+
+absl::Status ReadContent(const json::value* content, const std::string& path, v1::Message& message) {
+  message.set_has_content(content != nullptr);
+  if (content == nullptr) return absl::OkStatus();
+  if (content->is_string()) {
+    message.set_content(content->get_string().data(), content->get_string().size());
+    return absl::OkStatus();
+  }
+  if (!content->is_array()) return InvalidArgument("{}: {} is not a string or an array of parts", path, Shown(*content));
+  size_t index = 0;
+  for (const json::value& part : content->get_array()) {
+    RETURN_IF_ERROR(ReadContentPart(part, fmt::format("{}[{}]", path, index++), *message.mutable_content()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckToolCalls(const json::value& calls, const std::string& path) {
+  if (!calls.is_array()) return InvalidArgument("{}: {} is not an array", path, Shown(calls));
+  size_t index = 0;
+  for (const json::value& call : calls.get_array()) {
+    std::string place = fmt::format("{}[{}]", path, index++);
+    if (!call.is_object()) return InvalidArgument("{}: {} is not an object", place, Shown(call));
+    Fields fields(call.get_object(), place + ".");
+    ASSIGN_OR_RETURN(auto function, fields.Object("function"));
+    if (!function) return InvalidArgument("{}.function: is missing", place);
+    Fields inner(*std::move(function), place + ".function.");
+    ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
+    if (!name) return InvalidArgument("{}.function.name: is missing", place);
+    ASSIGN_OR_RETURN([[maybe_unused]] auto arguments, inner.String("arguments", kMaxTextBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadMessage(const json::value& value, const std::string& path, v1::Message& message) {
+  if (!value.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(value));
+  Fields fields(value.get_object(), path + ".");
+  ASSIGN_OR_RETURN(auto role, fields.String("role", 64));
+  if (!role) return InvalidArgument("{}.role: is missing", path);
+  if (std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
+    return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant or tool", path, *role);
+  }
+  message.set_role(*role);
+  RETURN_IF_ERROR(ReadContent(fields.Raw("content"), path + ".content", message));
+  const json::value* calls = fields.Raw("tool_calls");
+  if (calls != nullptr) {
+    RETURN_IF_ERROR(CheckToolCalls(*calls, path + ".tool_calls"));
+    if (!calls->get_array().empty()) message.set_tool_calls_json(json::serialize(*calls));
+  }
+  if (!message.has_content() && *role != "assistant") {
+    return InvalidArgument("{}.content: is missing", path);
+  }
+  ASSIGN_OR_RETURN(auto name, fields.String("name", kMaxNameBytes));
+  message.set_name(name.value_or(""));
+  ASSIGN_OR_RETURN(auto call_id, fields.String("tool_call_id", kMaxNameBytes));
+  message.set_tool_call_id(call_id.value_or(""));
+  ASSIGN_OR_RETURN(auto reasoning, fields.String("reasoning_content", kMaxTextBytes));
+  message.set_reasoning_content(reasoning.value_or(""));
+  return absl::OkStatus();
+}
+
+absl::Status ReadMessages(Fields& fields, v1::ChatPrompt& prompt) {
+  const json::value* messages = fields.Raw("messages");
+  if (messages == nullptr) return InvalidArgument("messages: is missing");
+  if (!messages->is_array()) return InvalidArgument("messages: {} is not an array", Shown(*messages));
+  if (messages->get_array().empty()) return InvalidArgument("messages: is empty, expected at least one message");
+  size_t index = 0;
+  for (const json::value& message : messages->get_array()) {
+    RETURN_IF_ERROR(ReadMessage(message, fmt::format("messages[{}]", index++), *prompt.add_messages()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTool(const json::value& tool, const std::string& path) {
+  if (!tool.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(tool));
+  Fields fields(tool.get_object(), path + ".");
+  ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
+  if (type.value_or("") != "function") return InvalidArgument("{}.type: expected function", path);
+  ASSIGN_OR_RETURN(auto function, fields.Object("function"));
+  if (!function) return InvalidArgument("{}.function: is missing", path);
+  Fields inner(*std::move(function), path + ".function.");
+  ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
+  if (!name || name->empty()) return InvalidArgument("{}.function.name: is missing", path);
+  ASSIGN_OR_RETURN([[maybe_unused]] auto description, inner.String("description", kMaxTextBytes));
+  ASSIGN_OR_RETURN([[maybe_unused]] auto parameters, inner.Object("parameters"));
+  return absl::OkStatus();
+}
+
+absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
+  const json::value* tools = fields.Raw("tools");
+  if (tools != nullptr) {
+    if (!tools->is_array()) return InvalidArgument("tools: {} is not an array", Shown(*tools));
+    size_t index = 0;
+    for (const json::value& tool : tools->get_array()) {
+      RETURN_IF_ERROR(CheckTool(tool, fmt::format("tools[{}]", index++)));
+    }
+    if (!tools->get_array().empty()) prompt.set_tools_json(json::serialize(*tools));
+  }
+  const json::value* choice = fields.Raw("tool_choice");
+  if (choice != nullptr) {
+    bool word = *choice == "none" || *choice == "auto" || *choice == "required";
+    if (!word && !choice->is_object()) {
+      return InvalidArgument("tool_choice: expected none, auto, required or an object that names a function");
+    }
+    if (prompt.tools_json().empty() && *choice != "none" && *choice != "auto") {
+      return InvalidArgument("tool_choice: needs tools");
+    }
+    prompt.set_tool_choice_json(json::serialize(*choice));
+  }
+  ASSIGN_OR_RETURN(auto parallel, fields.Boolean("parallel_tool_calls"));
+  prompt.set_parallel_tool_calls(parallel.value_or(true));
+  return absl::OkStatus();
+}
+
+absl::Status ReadTemplateArguments(Fields& fields, v1::ChatPrompt& prompt) {
+  ASSIGN_OR_RETURN(auto arguments, fields.Object("chat_template_kwargs"));
+  ASSIGN_OR_RETURN(auto effort, fields.String("reasoning_effort", 64));
+  if (effort) {
+    if (!arguments) arguments.emplace();
+    arguments->emplace("reasoning_effort", *effort);
+  }
+  if (arguments && !arguments->empty()) prompt.set_template_arguments_json(json::serialize(*arguments));
+  ASSIGN_OR_RETURN(auto open_turn, fields.Boolean("add_generation_prompt"));
+  if (open_turn) prompt.set_add_generation_prompt(*open_turn);
+  return absl::OkStatus();
+}
+
+absl::Status ReadLogprobs(Fields& fields, v1::GenerateRequest& request) {
+  ASSIGN_OR_RETURN(auto logprobs, fields.Boolean("logprobs"));
+  ASSIGN_OR_RETURN(auto top, fields.Integer("top_logprobs", 0, 20));
+  if (top.value_or(0) > 0 && !logprobs.value_or(false)) return InvalidArgument("top_logprobs: needs logprobs: true");
+  if (logprobs.value_or(false)) request.set_logprobs(static_cast<uint32_t>(top.value_or(0)));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadChatPrompt(Fields& fields, v1::ChatPrompt& prompt) {
+  RETURN_IF_ERROR(ReadMessages(fields, prompt));
+  RETURN_IF_ERROR(ReadTools(fields, prompt));
+  return ReadTemplateArguments(fields, prompt);
+}
+
+absl::StatusOr<ChatRequest> ParseChatRequest(std::string_view body) {
+  ASSIGN_OR_RETURN(json::object object, ParseJsonObject(body));
+  Fields fields(std::move(object));
+  ChatRequest chat;
+  RETURN_IF_ERROR(ReadGenerationFields(fields, chat.generate, chat.common));
+  RETURN_IF_ERROR(ReadChatPrompt(fields, *chat.generate.mutable_chat()));
+  RETURN_IF_ERROR(ReadLogprobs(fields, chat.generate));
+  chat.warnings = fields.Warnings();
+  return chat;
+}
+
+}  // namespace inferd::gateway

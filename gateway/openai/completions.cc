@@ -1,0 +1,71 @@
+// POST /v1/completions
+#include "gateway/openai/completion_request.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/serve_generation.h"
+#include "gateway/openai/text_answer.h"
+
+namespace inferd::gateway {
+namespace {
+
+// The text of each prompt; those given as token ids are spelled by the model.
+Task<absl::StatusOr<std::vector<std::string>>> EchoTexts(const Serving& serving, Exchange& exchange,
+                                                         const std::vector<v1::GenerateRequest>& requests) {
+  std::vector<std::string> texts;
+  for (const v1::GenerateRequest& request : requests) {
+    if (request.has_text()) {
+      texts.push_back(request.text());
+      continue;
+    }
+    v1::DetokenizeRequest detokenize;
+    *detokenize.mutable_ids() = request.tokens().ids();
+    detokenize.set_with_special(true);
+    auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::DetokenizeResponse* response,
+                     std::function<void(grpc::Status)> done) {
+      worker.inference->async()->Detokenize(context, &detokenize, response, std::move(done));
+    };
+    absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
+        serving.upstream, MakeModelCall(exchange, request.model()), exchange.executor(), start);
+    if (!answer.ok()) co_return answer.status();
+    texts.push_back(answer->text());
+  }
+  co_return texts;
+}
+
+AnswerOptions MakeOptions(const CompletionRequest& completion, const std::string& model) {
+  AnswerOptions options;
+  options.id = MakeAnswerId("cmpl-");
+  options.created_unix_seconds = UnixNow();
+  options.model = model;
+  options.warnings = completion.warnings;
+  options.include_usage = completion.common.include_usage;
+  options.return_token_ids = completion.common.return_token_ids;
+  options.choices = completion.generate.front().choices();
+  options.prompts = static_cast<uint32_t>(completion.generate.size());
+  return options;
+}
+
+}  // namespace
+
+Task<void> ServeCompletions(const Serving& serving, Exchange& exchange) {
+  absl::StatusOr<CompletionRequest> completion = ParseCompletionRequest(exchange.request.body);
+  if (!completion.ok()) co_return co_await RespondError(exchange, completion.status());
+  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, completion->common.model);
+  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+  std::string().swap(exchange.request.body);
+
+  for (v1::GenerateRequest& request : completion->generate) {
+    request.set_model(*model);
+    request.set_request_id(exchange.request_id);
+  }
+  TextAnswer::Extras extras;
+  extras.with_logprobs = completion->generate.front().has_logprobs();
+  if (completion->echo) {
+    absl::StatusOr<std::vector<std::string>> texts = co_await EchoTexts(serving, exchange, completion->generate);
+    if (!texts.ok()) co_return co_await RespondError(exchange, texts.status());
+    extras.echo = *std::move(texts);
+  }
+  TextAnswer answer(MakeOptions(*completion, *model), std::move(extras));
+  co_await ServeGeneration(serving, exchange, std::move(completion->generate), completion->common, answer);
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,59 @@
+// POST /detokenize: {"model"?, "tokens": [...], "with_special"?} -> {"content": "..."}
+#include <string>
+
+#include "config/base/json_string.h"
+#include "config/base/status.h"
+#include "gateway/openai/completion_request.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/json_text.h"
+
+namespace inferd::gateway {
+namespace {
+
+struct Parsed {
+  v1::DetokenizeRequest detokenize;
+  std::string model;
+};
+
+absl::StatusOr<Parsed> ParseDetokenizeRequest(std::string_view body) {
+  ASSIGN_OR_RETURN(boost::json::object object, ParseJsonObject(body));
+  Fields fields(std::move(object));
+  Parsed parsed;
+  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
+  parsed.model = model.value_or("");
+  const boost::json::value* tokens = fields.Raw("tokens");
+  if (tokens == nullptr) return InvalidArgument("tokens: is missing");
+  if (!tokens->is_array()) return InvalidArgument("tokens: {} is not an array", Shown(*tokens));
+  if (!tokens->get_array().empty()) {
+    ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*tokens, "tokens"));
+    if (inputs.size() != 1 || inputs[0].is_text) return InvalidArgument("tokens: is not an array of token ids");
+    parsed.detokenize.mutable_ids()->Add(inputs[0].ids.begin(), inputs[0].ids.end());
+  }
+  ASSIGN_OR_RETURN(auto with_special, fields.Boolean("with_special"));
+  parsed.detokenize.set_with_special(with_special.value_or(true));
+  return parsed;
+}
+
+}  // namespace
+
+Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
+  absl::StatusOr<Parsed> parsed = ParseDetokenizeRequest(exchange.request.body);
+  if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
+  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
+  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+  parsed->detokenize.set_model(*model);
+  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::DetokenizeResponse* response,
+                   std::function<void(grpc::Status)> done) {
+    worker.inference->async()->Detokenize(context, &parsed->detokenize, response, std::move(done));
+  };
+  absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
+      serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
+  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  Response response;
+  response.body = "{\"content\":";
+  AppendJsonString(answer->text(), response.body);  // ids may end within a character: U+FFFD
+  response.body.push_back('}');
+  co_await exchange.Respond(std::move(response));
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,121 @@
+// POST /v1/embeddings
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
+#include <bit>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "config/base/status.h"
+#include "gateway/openai/completion_request.h"
+#include "gateway/openai/endpoints.h"
+#include "gateway/openai/json_text.h"
+
+namespace inferd::gateway {
+namespace {
+
+namespace json = boost::json;
+
+struct EmbeddingRequest {
+  v1::EmbedRequest embed;
+  std::string model;
+  bool base64 = false;
+  std::optional<std::chrono::milliseconds> deadline;
+  std::vector<std::string> warnings;
+};
+
+absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
+  ASSIGN_OR_RETURN(json::object object, ParseJsonObject(body));
+  Fields fields(std::move(object));
+  EmbeddingRequest request;
+  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
+  request.model = model.value_or("");
+  const json::value* input = fields.Raw("input");
+  if (input == nullptr) return InvalidArgument("input: is missing");
+  ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*input, "input"));
+  for (PromptInput& one : inputs) {
+    v1::EmbedInput* into = request.embed.add_inputs();
+    if (one.is_text) {
+      into->set_text(std::move(one.text));
+    } else {
+      into->mutable_tokens()->mutable_ids()->Add(one.ids.begin(), one.ids.end());
+    }
+  }
+  ASSIGN_OR_RETURN(auto format, fields.String("encoding_format", 16));
+  if (format && *format != "float" && *format != "base64") {
+    return InvalidArgument("encoding_format: '{}' is not float or base64", *format);
+  }
+  request.base64 = format.value_or("") == "base64";
+  ASSIGN_OR_RETURN(auto dimensions, fields.Integer("dimensions", 1, 1 << 20));
+  request.embed.set_dimensions(static_cast<uint32_t>(dimensions.value_or(0)));
+  ASSIGN_OR_RETURN(auto normalize, fields.Boolean("normalize"));
+  if (normalize) request.embed.set_normalize(*normalize);
+  ASSIGN_OR_RETURN(auto truncate, fields.Boolean("truncate"));
+  request.embed.set_truncate(truncate.value_or(false));
+  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, 24 * 3600 * 1000));
+  if (deadline) request.deadline = std::chrono::milliseconds(*deadline);
+  fields.Ignore("user");
+  request.warnings = fields.Warnings();
+  return request;
+}
+
+json::value EmbeddingJson(const v1::Embedding& embedding, bool base64) {
+  if (base64) {
+    static_assert(std::endian::native == std::endian::little, "the format is little-endian f32");
+    std::string bytes(reinterpret_cast<const char*>(embedding.values().data()), embedding.values_size() * sizeof(float));
+    return json::value(absl::Base64Escape(bytes));
+  }
+  json::array values;
+  values.reserve(embedding.values_size());
+  for (float value : embedding.values()) values.push_back(value);
+  return values;
+}
+
+std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingRequest& request, const std::string& model) {
+  json::array data;
+  for (const v1::Embedding& embedding : answer.embeddings()) {
+    json::object entry;
+    entry["object"] = "embedding";
+    entry["index"] = data.size();
+    entry["embedding"] = EmbeddingJson(embedding, request.base64);
+    data.push_back(std::move(entry));
+  }
+  json::object body;
+  body["object"] = "list";
+  body["data"] = std::move(data);
+  body["model"] = model;
+  body["system_fingerprint"] = answer.fingerprint();
+  body["usage"] = json::object{{"prompt_tokens", answer.usage().prompt_tokens()},
+                               {"total_tokens", answer.usage().prompt_tokens()}};
+  if (!request.warnings.empty()) body["warnings"] = json::value_from(request.warnings);
+  return json::serialize(body);
+}
+
+}  // namespace
+
+Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
+  absl::StatusOr<EmbeddingRequest> request = ParseEmbeddingRequest(exchange.request.body);
+  if (!request.ok()) co_return co_await RespondError(exchange, request.status());
+  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, request->model);
+  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+  request->embed.set_model(*model);
+  request->embed.set_request_id(exchange.request_id);
+  TimePoint deadline = request->deadline ? exchange.arrived + *request->deadline : TimePoint::max();
+  if (request->deadline) request->embed.set_deadline_ms(static_cast<uint64_t>(request->deadline->count()));
+
+  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::EmbedResponse* response,
+                   std::function<void(grpc::Status)> done) {
+    exchange.OnClientGone([context] { context->TryCancel(); });
+    worker.inference->async()->Embed(context, &request->embed, response, std::move(done));
+  };
+  absl::StatusOr<v1::EmbedResponse> answer = co_await CallModel<v1::EmbedResponse>(
+      serving.upstream, MakeModelCall(exchange, *model, deadline), exchange.executor(), start);
+  exchange.OnClientGone(nullptr);
+  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  exchange.record.prompt_tokens = answer->usage().prompt_tokens();
+  Response response;
+  response.body = EmbeddingBody(*answer, *request, *model);
+  co_await exchange.Respond(std::move(response));
+}
+
+}  // namespace inferd::gateway

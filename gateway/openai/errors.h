@@ -1,0 +1,60 @@
+// The one table of errors: absl::Status and grpc::Status to what HTTP clients see.
+//
+//   co_await exchange.Respond(ErrorResponse(ToApiError(status)));
+//
+// | status code         | HTTP | code                     | when                                                   |
+// |---------------------|------|--------------------------|--------------------------------------------------------|
+// | INVALID_ARGUMENT    | 400  | (null)                   | malformed, wrong type or range; `param` names the field|
+// | FAILED_PRECONDITION | 400  | (null)                   | the model cannot do that                               |
+// | OUT_OF_RANGE        | 400  | context_length_exceeded  | prompt too long                                        |
+// | UNAUTHENTICATED     | 401  | invalid_api_key          | key missing or wrong                                   |
+// | PERMISSION_DENIED   | 403  | model_not_allowed        | the key may not use this model                         |
+// | NOT_FOUND           | 404  | model_not_found          | unknown model                                          |
+// | RESOURCE_EXHAUSTED  | 429  | queue_full               | queue limit                                            |
+// | CANCELLED           | 499  | cancelled                | the client left                                        |
+// | UNIMPLEMENTED       | 501  | not_implemented          | the worker cannot do that                              |
+// | UNAVAILABLE         | 503  | model_unavailable        | loading, draining, restarting                          |
+// | DEADLINE_EXCEEDED   | 504  | deadline_exceeded        | deadline passed                                        |
+// | others              | 500  | internal_error           | message withheld, request id instead                   |
+// Errors of HTTP itself (405, 408, 413, 415, 417, 431, 505) and 429 rate_limit_exceeded are made by HttpError().
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "gateway/http/message.h"
+
+namespace inferd::gateway {
+
+struct ApiError {
+  int http_status = 500;
+  // "invalid_request_error", "authentication_error", ...
+  std::string type;
+  // Empty: null.
+  std::string code;
+  std::string message;
+  // Request field at fault; empty: null.
+  std::string param;
+  // Seconds for Retry-After; 0: none.
+  int retry_after_seconds = 0;
+};
+
+// A message of the form "field: what is wrong" gives `param`, where the prefix looks like the name of a field.
+ApiError ToApiError(const absl::Status& status);
+
+// An error of HTTP itself, or one with a code of its own.
+ApiError HttpError(int http_status, std::string_view message, std::string_view code = "");
+
+// {"error":{"message","type","param","code"}}
+std::string ErrorBody(const ApiError& error);
+
+// With WWW-Authenticate for 401 and Retry-After where it is known.
+Response ErrorResponse(const ApiError& error);
+
+// Marks a status with the time after which a retry has a chance; ToApiError() gives it back.
+void SetRetryAfter(absl::Status& status, int seconds);
+std::optional<int> RetryAfter(const absl::Status& status);
+
+}  // namespace inferd::gateway

@@ -1,0 +1,73 @@
+// Typed reading of a request's JSON fields. Every known field that is read is checked; whatever is left over at the end
+// was unknown and is named in the response's `warnings`.
+//
+//   Fields fields(std::move(object));
+//   ASSIGN_OR_RETURN(std::optional<double> top_p, fields.Number("top_p", {.above = 0, .most = 1}));
+//   ASSIGN_OR_RETURN(std::optional<int64_t> n, fields.Integer("n", 1, 128));
+//   std::vector<std::string> warnings = fields.Warnings();
+//
+// A field that is null is as absent. Errors are INVALID_ARGUMENT "<field>: <value> ... expected ...".
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+
+namespace inferd::gateway {
+
+// Bounds of a number: above < value, least <= value <= most.
+struct Bounds {
+  double least = -std::numeric_limits<double>::max();
+  double most = std::numeric_limits<double>::max();
+  double above = -std::numeric_limits<double>::infinity();
+};
+
+class Fields {
+ public:
+  // `prefix` comes before the names in errors: "stream_options." for a nested object.
+  explicit Fields(boost::json::object object, std::string prefix = "");
+
+  absl::StatusOr<std::optional<double>> Number(std::string_view name, Bounds bounds = {});
+  // A whole number; 3.0 counts as 3.
+  absl::StatusOr<std::optional<int64_t>> Integer(std::string_view name, int64_t least, int64_t most);
+  absl::StatusOr<std::optional<bool>> Boolean(std::string_view name);
+  // At most `most` bytes.
+  absl::StatusOr<std::optional<std::string>> String(std::string_view name, size_t most);
+  absl::StatusOr<std::optional<boost::json::object>> Object(std::string_view name);
+
+  // The value as it is (null counts as absent), marked as known.
+  const boost::json::value* Raw(std::string_view name);
+  // Marks a field as known that has no effect here.
+  void Ignore(std::string_view name);
+
+  // "unknown field 'x' was ignored", for at most 16 fields.
+  std::vector<std::string> Warnings() const;
+
+  std::string PathOf(std::string_view name) const { return prefix_ + std::string(name); }
+
+ private:
+  absl::Status WrongType(std::string_view name, const boost::json::value& value, std::string_view expected) const;
+
+  boost::json::object object_;
+  std::string prefix_;
+  absl::flat_hash_set<std::string> known_;
+};
+
+// "a number", "a string", ...: how errors call a value.
+std::string_view TypeName(const boost::json::value& value);
+
+// Compact text of a value, cut to 40 bytes, for error messages.
+std::string Shown(const boost::json::value& value);
+
+// The whole number that `value` is, if it is one.
+std::optional<int64_t> AsInteger(const boost::json::value& value);
+
+}  // namespace inferd::gateway

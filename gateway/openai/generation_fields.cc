@@ -1,0 +1,208 @@
+#include "gateway/openai/generation_fields.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "config/base/status.h"
+#include "inferd/v1/inference.pb.h"
+
+namespace inferd::gateway {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int64_t kMaxInt32 = 2147483647;
+constexpr size_t kMaxStops = 16;
+constexpr size_t kMaxStopBytes = 256;
+constexpr size_t kMaxGrammarBytes = 1 << 20;
+constexpr int64_t kMaxDeadlineMilliseconds = 24 * 3600 * 1000;
+constexpr size_t kMaxLogitBias = 65'536;
+
+absl::Status ReadSampling(Fields& fields, v1::Sampling& sampling) {
+  ASSIGN_OR_RETURN(auto temperature, fields.Number("temperature", {.least = 0, .most = 2}));
+  if (temperature) sampling.set_temperature(static_cast<float>(*temperature));
+  ASSIGN_OR_RETURN(auto top_k, fields.Integer("top_k", -1, kMaxInt32));
+  if (top_k) sampling.set_top_k(static_cast<int32_t>(std::max<int64_t>(0, *top_k)));
+  ASSIGN_OR_RETURN(auto top_p, fields.Number("top_p", {.least = 0, .most = 1}));
+  // The smallest nucleus is the best token; 0 is how clients ask for it.
+  if (top_p) sampling.set_top_p(std::max(1e-9f, static_cast<float>(*top_p)));
+  ASSIGN_OR_RETURN(auto min_p, fields.Number("min_p", {.least = 0, .most = 1}));
+  if (min_p) sampling.set_min_p(static_cast<float>(*min_p));
+  ASSIGN_OR_RETURN(auto typical_p, fields.Number("typical_p", {.least = 0, .most = 1, .above = 0}));
+  if (typical_p) sampling.set_typical_p(static_cast<float>(*typical_p));
+  ASSIGN_OR_RETURN(auto presence, fields.Number("presence_penalty", {.least = -2, .most = 2}));
+  if (presence) sampling.set_presence_penalty(static_cast<float>(*presence));
+  ASSIGN_OR_RETURN(auto frequency, fields.Number("frequency_penalty", {.least = -2, .most = 2}));
+  if (frequency) sampling.set_frequency_penalty(static_cast<float>(*frequency));
+  ASSIGN_OR_RETURN(auto repeat, fields.Number("repeat_penalty", {.least = 0, .most = 10, .above = 0}));
+  if (repeat) sampling.set_repeat_penalty(static_cast<float>(*repeat));
+  ASSIGN_OR_RETURN(auto last_n, fields.Integer("repeat_last_n", -1, kMaxInt32));
+  if (last_n) sampling.set_repeat_last_n(static_cast<int32_t>(*last_n));
+  ASSIGN_OR_RETURN(auto ignore_eos, fields.Boolean("ignore_eos"));
+  sampling.set_ignore_eos(ignore_eos.value_or(false));
+  return absl::OkStatus();
+}
+
+absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
+  ASSIGN_OR_RETURN(auto bias, fields.Object("logit_bias"));
+  if (!bias) return absl::OkStatus();
+  if (bias->size() > kMaxLogitBias) return InvalidArgument("logit_bias: more than {} tokens", kMaxLogitBias);
+  for (const auto& [key, value] : *bias) {
+    int32_t id = -1;
+    auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (parsed.ec != std::errc() || parsed.ptr != key.data() + key.size() || id < 0) {
+      return InvalidArgument("logit_bias: a key is not a token id");
+    }
+    double number = value.is_number() ? value.to_number<double>() : std::nan("");
+    if (!(number >= -100 && number <= 100)) {
+      return InvalidArgument("logit_bias: {} of token {} is not a number in [-100, 100]", Shown(value), id);
+    }
+    (*sampling.mutable_logit_bias())[id] = static_cast<float>(number);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
+  ASSIGN_OR_RETURN(auto max_tokens, fields.Integer("max_tokens", 0, kMaxInt32));
+  ASSIGN_OR_RETURN(auto max_completion_tokens, fields.Integer("max_completion_tokens", 0, kMaxInt32));
+  if (auto limit = max_completion_tokens ? max_completion_tokens : max_tokens) {
+    request.mutable_limits()->set_max_tokens(static_cast<uint32_t>(*limit));
+  }
+  ASSIGN_OR_RETURN(auto min_tokens, fields.Integer("min_tokens", 0, kMaxInt32));
+  if (min_tokens) request.mutable_limits()->set_min_tokens(static_cast<uint32_t>(*min_tokens));
+  ASSIGN_OR_RETURN(auto choices, fields.Integer("n", 1, 128));
+  request.set_choices(static_cast<uint32_t>(choices.value_or(1)));
+  return absl::OkStatus();
+}
+
+absl::Status AddStop(const json::value& value, v1::GenerateRequest& request) {
+  if (!value.is_string()) return InvalidArgument("stop: {} is not a string", Shown(value));
+  const json::string& text = value.get_string();
+  if (text.empty() || text.size() > kMaxStopBytes) {
+    return InvalidArgument("stop: a text of {} bytes, expected 1..{}", text.size(), kMaxStopBytes);
+  }
+  request.add_stop(text.data(), text.size());
+  return absl::OkStatus();
+}
+
+absl::Status ReadStop(Fields& fields, v1::GenerateRequest& request) {
+  const json::value* stop = fields.Raw("stop");
+  if (stop == nullptr) return absl::OkStatus();
+  if (!stop->is_array()) return AddStop(*stop, request);
+  if (stop->get_array().size() > kMaxStops) return InvalidArgument("stop: more than {} texts", kMaxStops);
+  for (const json::value& value : stop->get_array()) RETURN_IF_ERROR(AddStop(value, request));
+  return absl::OkStatus();
+}
+
+// Any integer of 64 bits; negative ones mean "random", as in other servers.
+absl::Status ReadSeed(Fields& fields, v1::GenerateRequest& request) {
+  const json::value* seed = fields.Raw("seed");
+  if (seed == nullptr) return absl::OkStatus();
+  if (seed->is_uint64()) {
+    request.set_seed(seed->get_uint64());
+    return absl::OkStatus();
+  }
+  std::optional<int64_t> number = AsInteger(*seed);
+  if (!number) return InvalidArgument("seed: {} is not an integer of 64 bits", Shown(*seed));
+  if (*number >= 0) request.set_seed(static_cast<uint64_t>(*number));
+  return absl::OkStatus();
+}
+
+absl::Status ReadResponseFormat(Fields& fields, v1::Constraint& constraint) {
+  ASSIGN_OR_RETURN(auto format, fields.Object("response_format"));
+  if (!format) return absl::OkStatus();
+  Fields inner(*std::move(format), "response_format.");
+  ASSIGN_OR_RETURN(auto type, inner.String("type", 64));
+  if (!type) return InvalidArgument("response_format.type: is missing");
+  if (*type == "text") return absl::OkStatus();
+  if (*type == "json_object") {
+    constraint.set_json_object(true);
+    return absl::OkStatus();
+  }
+  if (*type != "json_schema") {
+    return InvalidArgument("response_format.type: '{}' is not text, json_object or json_schema", *type);
+  }
+  ASSIGN_OR_RETURN(auto named, inner.Object("json_schema"));
+  if (!named) return InvalidArgument("response_format.json_schema: is missing");
+  Fields schema_fields(*std::move(named), "response_format.json_schema.");
+  ASSIGN_OR_RETURN([[maybe_unused]] auto name, schema_fields.String("name", 256));
+  ASSIGN_OR_RETURN([[maybe_unused]] auto strict, schema_fields.Boolean("strict"));
+  const json::value* schema = schema_fields.Raw("schema");
+  if (schema == nullptr || !(schema->is_object() || schema->is_bool())) {
+    return InvalidArgument("response_format.json_schema.schema: is missing or no JSON schema");
+  }
+  constraint.set_json_schema(json::serialize(*schema));
+  return absl::OkStatus();
+}
+
+absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
+  v1::Constraint constraint;
+  RETURN_IF_ERROR(ReadResponseFormat(fields, constraint));
+  ASSIGN_OR_RETURN(auto grammar, fields.String("grammar", kMaxGrammarBytes));
+  if (grammar && !grammar->empty()) {
+    if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) {
+      return InvalidArgument("grammar: cannot be combined with response_format");
+    }
+    constraint.set_grammar(*grammar);
+  }
+  if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) *request.mutable_constraint() = std::move(constraint);
+  return absl::OkStatus();
+}
+
+absl::Status ReadPriority(Fields& fields, v1::GenerateRequest& request) {
+  ASSIGN_OR_RETURN(auto priority, fields.String("priority", 16));
+  if (!priority) return absl::OkStatus();
+  if (*priority == "high") {
+    request.set_priority(v1::PRIORITY_HIGH);
+  } else if (*priority == "normal") {
+    request.set_priority(v1::PRIORITY_NORMAL);
+  } else if (*priority == "low") {
+    request.set_priority(v1::PRIORITY_LOW);
+  } else if (*priority == "batch") {
+    request.set_priority(v1::PRIORITY_BATCH);
+  } else {
+    return InvalidArgument("priority: '{}' is not high, normal, low or batch", *priority);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadStreaming(Fields& fields, GenerationFields& common) {
+  ASSIGN_OR_RETURN(auto stream, fields.Boolean("stream"));
+  common.stream = stream.value_or(false);
+  ASSIGN_OR_RETURN(auto options, fields.Object("stream_options"));
+  if (!options) return absl::OkStatus();
+  Fields inner(*std::move(options), "stream_options.");
+  ASSIGN_OR_RETURN(auto include_usage, inner.Boolean("include_usage"));
+  common.include_usage = include_usage.value_or(false);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, GenerationFields& common) {
+  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
+  common.model = model.value_or("");
+  RETURN_IF_ERROR(ReadStreaming(fields, common));
+  RETURN_IF_ERROR(ReadSampling(fields, *request.mutable_sampling()));
+  RETURN_IF_ERROR(ReadLogitBias(fields, *request.mutable_sampling()));
+  RETURN_IF_ERROR(ReadLimits(fields, request));
+  RETURN_IF_ERROR(ReadStop(fields, request));
+  RETURN_IF_ERROR(ReadSeed(fields, request));
+  RETURN_IF_ERROR(ReadConstraint(fields, request));
+  RETURN_IF_ERROR(ReadPriority(fields, request));
+  ASSIGN_OR_RETURN(auto user, fields.String("user", 256));
+  common.user = user.value_or("");
+  request.set_user(common.user);
+  ASSIGN_OR_RETURN(auto salt, fields.String("cache_salt", 256));
+  request.set_cache_salt(salt.value_or(""));
+  ASSIGN_OR_RETURN(auto return_ids, fields.Boolean("return_token_ids"));
+  common.return_token_ids = return_ids.value_or(false);
+  request.set_return_token_ids(common.return_token_ids);
+  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, kMaxDeadlineMilliseconds));
+  if (deadline) common.deadline = std::chrono::milliseconds(*deadline);
+  return absl::OkStatus();
+}
+
+}  // namespace inferd::gateway

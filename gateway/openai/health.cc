@@ -1,0 +1,56 @@
+// GET /health: the gateway lives. GET /ready: every model that should serve does.
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "gateway/openai/endpoints.h"
+#include "gateway/routing/route_table.h"
+
+namespace inferd::gateway {
+namespace {
+
+namespace json = boost::json;
+
+json::object VersionJson(const VersionRoute& version) {
+  json::object object;
+  object["version"] = version.version;
+  object["state"] = version.state;
+  object["weight"] = version.weight;
+  object["fingerprint"] = version.fingerprint;
+  return object;
+}
+
+}  // namespace
+
+Task<void> ServeHealth(const Serving&, Exchange& exchange) {
+  Response response;
+  response.body = R"({"status":"ok"})";
+  co_await exchange.Respond(std::move(response));
+}
+
+Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
+  std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
+  bool ready = serving.upstream.routes.known();
+  json::array models;
+  for (const ModelRoute& route : table->models()) {
+    if (route.expected && !route.serving()) ready = false;
+    json::array versions;
+    for (const VersionRoute& version : route.versions) versions.push_back(VersionJson(version));
+    json::object object;
+    object["model"] = route.model;
+    object["state"] = json::string_view(route.state().data(), route.state().size());
+    object["expected"] = route.expected;
+    object["versions"] = std::move(versions);
+    models.push_back(std::move(object));
+  }
+  Response response;
+  response.status = ready ? 200 : 503;
+  if (!ready) exchange.record.error_code = "not_ready";
+  json::object body;
+  body["status"] = ready ? "ready" : "not ready";
+  body["models"] = std::move(models);
+  response.body = json::serialize(body);
+  co_await exchange.Respond(std::move(response));
+}
+
+}  // namespace inferd::gateway

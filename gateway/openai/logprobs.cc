@@ -1,0 +1,75 @@
+#include "gateway/openai/logprobs.h"
+
+#include <algorithm>
+#include <string>
+
+#include "config/base/json_string.h"
+#include "gateway/openai/answer.h"
+
+namespace inferd::gateway {
+namespace {
+
+namespace json = boost::json;
+
+// A token may be part of a character; each byte that is no UTF-8 becomes U+FFFD.
+std::string ReplaceInvalidUtf8(std::string_view bytes) {
+  std::string text;
+  while (!bytes.empty()) {
+    size_t length = Utf8CharacterLength(bytes);
+    text.append(length > 0 ? bytes.substr(0, length) : std::string_view("\xEF\xBF\xBD"));
+    bytes.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return text;
+}
+
+json::value LogprobValue(const v1::TokenLogprob& logprob) {
+  if (!logprob.has_logprob()) return nullptr;
+  return FiniteLogprob(logprob.logprob());
+}
+
+json::object TokenJson(const v1::TokenLogprob& logprob) {
+  json::object object;
+  object["token"] = ReplaceInvalidUtf8(logprob.token());
+  json::array bytes;
+  for (char c : logprob.token()) bytes.push_back(static_cast<unsigned char>(c));
+  object["bytes"] = std::move(bytes);
+  object["logprob"] = LogprobValue(logprob);
+  return object;
+}
+
+size_t Characters(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+json::object ChatLogprob(const v1::TokenLogprob& logprob) {
+  json::object object = TokenJson(logprob);
+  json::array top;
+  for (const v1::TokenLogprob& alternative : logprob.top()) top.push_back(TokenJson(alternative));
+  object["top_logprobs"] = std::move(top);
+  return object;
+}
+
+void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t& offset) {
+  tokens_.push_back(json::value(ReplaceInvalidUtf8(logprob.token())));
+  token_logprobs_.push_back(LogprobValue(logprob));
+  json::object top;
+  for (const v1::TokenLogprob& alternative : logprob.top()) {
+    top[ReplaceInvalidUtf8(alternative.token())] = LogprobValue(alternative);
+  }
+  top_logprobs_.push_back(logprob.has_logprob() ? json::value(std::move(top)) : json::value(nullptr));
+  text_offset_.push_back(offset);
+  offset += Characters(logprob.token());
+}
+
+json::object TextLogprobs::Json() const {
+  json::object object;
+  object["tokens"] = tokens_;
+  object["token_logprobs"] = token_logprobs_;
+  object["top_logprobs"] = top_logprobs_;
+  object["text_offset"] = text_offset_;
+  return object;
+}
+
+}  // namespace inferd::gateway

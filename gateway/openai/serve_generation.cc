@@ -1,0 +1,136 @@
+#include "gateway/openai/serve_generation.h"
+
+#include <algorithm>
+
+#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/openai/errors.h"
+#include "gateway/routing/generation_set.h"
+
+namespace inferd::gateway {
+namespace {
+
+using std::chrono::steady_clock;
+
+double SecondsSince(TimePoint then) { return std::chrono::duration<double>(steady_clock::now() - then).count(); }
+
+// Times of tokens, for the metrics.
+class TokenTimes {
+ public:
+  TokenTimes(const Serving& serving, Exchange& exchange) : serving_(serving), exchange_(exchange) {
+    serving_.metrics.StreamStarted(exchange_.record.model);
+  }
+  ~TokenTimes() { serving_.metrics.StreamEnded(exchange_.record.model); }
+  TokenTimes(const TokenTimes&) = delete;
+  TokenTimes& operator=(const TokenTimes&) = delete;
+
+  void Take(const GenerationSet::Batch& batch) {
+    int tokens = 0;
+    for (const auto& [prompt, event] : batch.events) {
+      if (event.has_delta() && event.delta().kind() != v1::Delta::KIND_PROMPT) tokens += event.delta().token_ids_size();
+    }
+    if (tokens == 0) return;
+    TimePoint now = steady_clock::now();
+    if (!last_) {
+      exchange_.record.first_token_seconds = SecondsSince(exchange_.arrived);
+      serving_.metrics.FirstToken(exchange_.record.model, exchange_.record.first_token_seconds);
+    } else {
+      serving_.metrics.InterToken(exchange_.record.model, std::chrono::duration<double>(now - *last_).count() / tokens);
+    }
+    last_ = now;
+  }
+
+ private:
+  const Serving& serving_;
+  Exchange& exchange_;
+  std::optional<TimePoint> last_;
+};
+
+void NoteUsage(Exchange& exchange, const Answer& answer) {
+  exchange.record.prompt_tokens = answer.usage().prompt_tokens();
+  exchange.record.completion_tokens = answer.usage().completion_tokens();
+}
+
+// The status with which the batch ends the answer, if it does.
+std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* sse) {
+  for (const auto& [prompt, event] : batch.events) {
+    absl::Status added = answer.Add(prompt, event, sse);
+    if (!added.ok()) return added;
+  }
+  return batch.end;
+}
+
+std::string ErrorEvent(Exchange& exchange, const absl::Status& status) {
+  ApiError error = ToApiError(status);
+  exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
+  if (error.http_status == 500) error.message += " (request " + exchange.request_id + ")";
+  return "data: " + ErrorBody(error) + "\n\n";
+}
+
+Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, Answer& answer) {
+  while (true) {
+    GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+    times.Take(batch);
+    std::optional<absl::Status> end = AddBatch(batch, answer, nullptr);
+    if (!end) continue;
+    NoteUsage(exchange, answer);
+    if (!end->ok()) {
+      co_await RespondError(exchange, *end);
+    } else {
+      Response response;
+      response.body = answer.Body();
+      co_await exchange.Respond(std::move(response));
+    }
+    co_return;
+  }
+}
+
+// Nothing is sent before the worker accepts, so that a refusal is a plain error response.
+Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet& set, TokenTimes& times,
+                      Answer& answer) {
+  GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+  if (batch.events.empty()) {
+    co_await RespondError(exchange, batch.end.value_or(absl::OkStatus()));
+    co_return;
+  }
+  Response head;
+  head.content_type = "text/event-stream; charset=utf-8";
+  head.headers.emplace_back("Cache-Control", "no-cache");
+  head.headers.emplace_back("X-Accel-Buffering", "no");
+  bool connected = co_await exchange.StartStream(std::move(head));
+  std::string sse;
+  while (connected) {
+    times.Take(batch);
+    sse.clear();
+    std::optional<absl::Status> end = AddBatch(batch, answer, &sse);
+    if (end && end->ok()) answer.AppendEnd(sse);
+    if (end && !end->ok()) sse.append(ErrorEvent(exchange, *end));
+    if (batch.events.empty() && !end) sse = ": still working\n\n";
+    connected = co_await exchange.Write(sse);
+    if (end) break;
+    batch = co_await set.Next(steady_clock::now() + serving.keep_alive);
+  }
+  NoteUsage(exchange, answer);
+  exchange.record.client_gone = !connected;
+  if (connected) co_await exchange.EndStream();
+}
+
+}  // namespace
+
+Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vector<v1::GenerateRequest> requests,
+                           const GenerationFields& common, Answer& answer) {
+  Generation::Options options;
+  options.sticky = StickyOf(exchange, common.user);
+  options.request_id = exchange.request_id;
+  if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
+  GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
+  exchange.OnClientGone([&set] { set.Cancel(); });
+  TokenTimes times(serving, exchange);
+  if (common.stream) {
+    co_await SendStream(serving, exchange, set, times, answer);
+  } else {
+    co_await SendWhole(exchange, set, times, answer);
+  }
+  exchange.OnClientGone(nullptr);
+}
+
+}  // namespace inferd::gateway

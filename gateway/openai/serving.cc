@@ -1,0 +1,61 @@
+#include "gateway/openai/serving.h"
+
+#include "config/base/clock.h"
+#include "config/base/status.h"
+#include "gateway/auth/api_keys.h"
+#include "gateway/http/request_id.h"
+#include "gateway/openai/errors.h"
+#include "gateway/routing/route_table.h"
+
+namespace inferd::gateway {
+namespace {
+
+constexpr std::string_view kDefaultAlias = "default";
+
+}  // namespace
+
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named) {
+  std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
+  const ModelRoute* route = table->Find(named.empty() ? kDefaultAlias : std::string_view(named));
+  if (route == nullptr && named.empty()) {
+    if (table->models().size() != 1) return InvalidArgument("model: is missing");
+    route = &table->models().front();
+  }
+  if (route == nullptr && !serving.upstream.routes.known()) return Unavailable("the models are not known yet");
+  if (route == nullptr) return NotFound("the model '{}' does not exist", named.substr(0, 128));
+  if (exchange.key != nullptr && !exchange.key->MayUse(route->model)) {
+    return PermissionDenied("the API key may not use the model '{}'", route->model);
+  }
+  exchange.record.model = route->model;
+  return route->model;
+}
+
+uint64_t StickyOf(const Exchange& exchange, const std::string& user) {
+  if (!user.empty()) return StickyHash(user);
+  if (exchange.key != nullptr) return StickyHash(exchange.key->name);
+  return RandomBits();
+}
+
+std::string MakeAnswerId(std::string_view prefix) { return std::string(prefix) + RandomHex(24); }
+
+int64_t UnixNow() {
+  return std::chrono::duration_cast<std::chrono::seconds>(Clock::System().WallNow().time_since_epoch()).count();
+}
+
+Task<void> RespondError(Exchange& exchange, absl::Status status) {
+  ApiError error = ToApiError(status);
+  exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
+  if (error.http_status == 500) error.message += fmt::format(" (request {})", exchange.request_id);
+  co_await exchange.Respond(ErrorResponse(error));
+}
+
+ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline) {
+  ModelCall call;
+  call.sticky = StickyOf(exchange, "");
+  call.model = std::move(model);
+  call.deadline = deadline;
+  call.request_id = exchange.request_id;
+  return call;
+}
+
+}  // namespace inferd::gateway

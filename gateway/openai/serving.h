@@ -1,0 +1,44 @@
+// What the endpoints share, and the first steps that they have in common.
+//
+//   ASSIGN_OR_RETURN(std::string model, ResolveModel(serving, exchange, fields.model));
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gateway/http/exchange.h"
+#include "gateway/routing/worker_call.h"
+
+namespace inferd::gateway {
+
+class GatewayMetrics;
+
+struct Serving {
+  Upstream& upstream;
+  GatewayMetrics& metrics;
+  // A stream without events gets a comment line so often.
+  std::chrono::milliseconds keep_alive{15'000};
+};
+
+// The name (not alias) of the model that a request names; the only model there is, or the one of alias "default", where
+// it names none. Writes it to the exchange's record.
+//   NOT_FOUND; PERMISSION_DENIED the key may not use it; INVALID_ARGUMENT none named and several there
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named);
+
+// Decides among the versions of a model: the same for all requests of one user, else of one key, else at random.
+uint64_t StickyOf(const Exchange& exchange, const std::string& user);
+
+// "chatcmpl-" and 24 hex digits.
+std::string MakeAnswerId(std::string_view prefix);
+
+// Now, in seconds since 1970-01-01 UTC.
+int64_t UnixNow();
+
+// Answers with the error and notes it for log and metrics.
+Task<void> RespondError(Exchange& exchange, absl::Status status);
+
+// The options of a call on behalf of this request.
+ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline = TimePoint::max());
+
+}  // namespace inferd::gateway

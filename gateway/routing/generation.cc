@@ -1,0 +1,211 @@
+#include "gateway/routing/generation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/base/status.h"
+#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/openai/errors.h"
+#include "gateway/routing/poison_list.h"
+#include "gateway/routing/resume_gate.h"
+#include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
+
+namespace inferd::gateway {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A second death without progress in between is blamed on the request.
+constexpr int kMaxDeathsWithoutProgress = 2;
+// How long a table that led to a dead worker is given to change before its worker is tried again.
+constexpr auto kStaleTableRest = std::chrono::milliseconds(50);
+
+absl::Status NotServing(std::string_view model, std::string_view state) {
+  absl::Status status = Unavailable("the model '{}' is not ready (state {})", model, state);
+  SetRetryAfter(status, kNotReadyRetrySeconds);
+  return status;
+}
+
+}  // namespace
+
+Generation::Generation(Upstream& upstream, v1::GenerateRequest request, Options options, Executor executor)
+    : upstream_(upstream), request_(std::move(request)), options_(std::move(options)), executor_(std::move(executor)) {
+  for (uint32_t i = 0; i < std::max(1u, request_.choices()); ++i) choices_[i];
+}
+
+Generation::~Generation() {
+  if (call_) call_->Cancel();
+  if (!gate_held_.empty()) upstream_.gate.Leave(gate_held_);
+}
+
+void Generation::Cancel() {
+  cancelled_ = true;
+  if (call_) call_->Cancel();
+}
+
+bool Generation::all_finished() const {
+  return std::all_of(choices_.begin(), choices_.end(), [](const auto& entry) { return entry.second.finished; });
+}
+
+Task<GenerationBatch> Generation::Next(TimePoint deadline) {
+  GenerationBatch batch;
+  while (true) {
+    if (cancelled_) {
+      batch.end = Cancelled("the client is gone");
+      co_return batch;
+    }
+    if (!call_) {
+      if (!std::exchange(checked_, true) && upstream_.poison.Contains(request_)) {
+        batch.end = FailedPrecondition("this request ended two workers; it is refused for {} minutes",
+                                       PoisonList::kRefusedFor.count());
+        co_return batch;
+      }
+      absl::Status connected = co_await Connect(deadline);
+      if (!connected.ok()) batch.end = connected;
+      if (!call_) co_return batch;
+    }
+    EventBatch got = co_await call_->Next(deadline);
+    if (got.events.empty() && !got.end) co_return batch;
+    Record(got.events);
+    batch.events = std::move(got.events);
+    if (got.end) {
+      call_.reset();
+      batch.end = AfterEnd(*got.end);
+    }
+    if (!batch.events.empty() || batch.end) co_return batch;
+  }
+}
+
+const VersionRoute* Generation::ChooseVersion(const ModelRoute& route, bool& coming) const {
+  coming = route.coming();
+  if (!accepted_) return PickVersion(route, options_.sticky);
+  const VersionRoute* same = route.FindVersion(version_);
+  if (same != nullptr && same->ready()) return same;
+  // The same file under another version gives the same bits.
+  for (const VersionRoute& version : route.versions) {
+    if (version.ready() && !fingerprint_.empty() && version.fingerprint == fingerprint_) return &version;
+  }
+  coming = same != nullptr && same->coming();
+  return nullptr;
+}
+
+Task<absl::Status> Generation::Connect(TimePoint deadline) {
+  while (true) {
+    TimePoint now = steady_clock::now();
+    if (cancelled_ || now >= deadline) co_return absl::OkStatus();
+    if (now >= options_.deadline) co_return DeadlineExceeded("the request's deadline passed");
+    std::shared_ptr<const RouteTable> table = upstream_.routes.Current();
+    const ModelRoute* route = table->Find(request_.model());
+    if (route == nullptr && !accepted_) co_return NotFound("the model '{}' does not exist", request_.model());
+    bool coming = false;
+    const VersionRoute* version = route == nullptr ? nullptr : ChooseVersion(*route, coming);
+    if (version == nullptr && !coming && !failed_) {
+      co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
+    }
+    if (!give_up_) give_up_ = now + (accepted_ ? upstream_.resume_wait : upstream_.start_wait);
+    if (now >= *give_up_) co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
+    TimePoint wait_until = std::min({deadline, options_.deadline, *give_up_});
+
+    if (version == nullptr) {
+      // A dead worker may still be missing from the table's states: one more look before it is given up.
+      if (std::exchange(failed_, false)) wait_until = std::min(wait_until, now + kStaleTableRest);
+      co_await upstream_.routes.WaitForUpdate(table, executor_, wait_until);
+    } else if (failed_ && table == routed_by_) {
+      failed_ = false;
+      co_await upstream_.routes.WaitForUpdate(table, executor_, std::min(wait_until, now + kStaleTableRest));
+    } else if (std::string key = route->model; deaths_ > 0 && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
+      co_await upstream_.gate.WaitForTurn(key, executor_, wait_until);
+    } else {
+      if (deaths_ > 0) gate_held_ = key;
+      if (deaths_ > 0) upstream_.metrics.Resumed(route->model);
+      routed_by_ = table;
+      StartCall(*version);
+      co_return absl::OkStatus();
+    }
+  }
+}
+
+void Generation::StartCall(const VersionRoute& version) {
+  if (options_.deadline != TimePoint::max()) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(options_.deadline - steady_clock::now());
+    request_.set_deadline_ms(std::max<int64_t>(1, left.count()));
+  }
+  AddResumeState();
+  progress_since_start_ = false;
+  call_ = GenerateCall::Start(upstream_.workers.Get(version.address), request_,
+                              {.deadline = options_.deadline, .request_id = options_.request_id}, executor_);
+}
+
+void Generation::AddResumeState() {
+  request_.clear_resume_tokens();
+  if (!accepted_) return;
+  if (prompt_reported_) request_.set_prompt_logprobs(false);
+  for (const auto& [index, choice] : choices_) {
+    v1::ResumeState* state = request_.add_resume_tokens();
+    state->set_choice(index);
+    state->mutable_ids()->Add(choice.ids.begin(), choice.ids.end());
+    state->set_delivered_bytes(choice.delivered_bytes);
+    state->set_finished(choice.finished);
+  }
+}
+
+void Generation::Record(std::vector<v1::GenerateEvent>& events) {
+  bool got_further = false;
+  for (const v1::GenerateEvent& event : events) {
+    if (event.has_accepted() && !accepted_) {
+      accepted_ = true;
+      version_ = event.accepted().model_version();
+      fingerprint_ = event.accepted().fingerprint();
+      // A random seed is the same one after a resumption.
+      request_.set_seed(event.accepted().seed());
+      continue;
+    }
+    if (event.has_delta() && event.delta().kind() == v1::Delta::KIND_PROMPT) {
+      prompt_reported_ = true;
+    } else if (event.has_delta()) {
+      const v1::Delta& delta = event.delta();
+      Choice& choice = choices_[delta.choice()];
+      choice.ids.insert(choice.ids.end(), delta.token_ids().begin(), delta.token_ids().end());
+      choice.delivered_bytes += delta.text().size();
+      got_further = true;
+    } else if (event.has_finished()) {
+      choices_[event.finished().choice()].finished = true;
+      got_further = true;
+    }
+  }
+  // The consumer has seen `accepted` once.
+  if (deaths_ > 0 && accepted_) {
+    std::erase_if(events, [this](const v1::GenerateEvent& event) {
+      return event.has_accepted() && std::exchange(accepted_delivered_, true);
+    });
+  } else if (accepted_) {
+    accepted_delivered_ = true;
+  }
+  if (got_further) {
+    progress_since_start_ = true;
+    give_up_.reset();
+    if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
+  }
+}
+
+std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
+  if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
+  if (end.outcome == CallOutcome::kAnswered) {
+    if (end.status.ok() && !all_finished()) return Internal("the worker's stream ended before its last choice");
+    // Refused before it began, by a worker that drains or loads: another may take it.
+    bool try_again = absl::IsUnavailable(end.status) && !accepted_;
+    if (!try_again) return end.status;
+  }
+  // The last event came, only the final status did not.
+  if (accepted_ && all_finished()) return absl::OkStatus();
+  failed_ = true;
+  if (end.outcome != CallOutcome::kWorkerLost) return std::nullopt;
+  ++deaths_;
+  deaths_without_progress_ = progress_since_start_ ? 1 : deaths_without_progress_ + 1;
+  if (deaths_without_progress_ < kMaxDeathsWithoutProgress) return std::nullopt;
+  upstream_.poison.Add(request_);
+  return Internal("two workers died under this request");
+}
+
+}  // namespace inferd::gateway

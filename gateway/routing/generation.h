@@ -1,0 +1,123 @@
+// One request from the first worker to the last token: finds a worker that is ready (waiting, with a bound, for one that
+// is about to be), and when a worker dies goes on where it stopped on the next one of the same version, so that the
+// consumer sees one unbroken stream.
+//
+//   Generation generation(upstream, request, {.sticky = hash, .request_id = id}, executor);
+//   while (true) {
+//     GenerationBatch batch = co_await generation.Next(now + 15s);
+//     ...
+//     if (batch.end) break;
+//   }
+//
+// A request whose second worker dies without having got further ends with INTERNAL and is refused for a while. All
+// calls on the executor's thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gateway/routing/generate_call.h"
+
+namespace inferd::gateway {
+
+class GatewayMetrics;
+class PoisonList;
+class ResumeGate;
+class RouteTable;
+class Routes;
+struct ModelRoute;
+struct VersionRoute;
+
+// What all generations share.
+struct Upstream {
+  Routes& routes;
+  WorkerPool& workers;
+  PoisonList& poison;
+  ResumeGate& gate;
+  GatewayMetrics& metrics;
+  // Longest wait for a worker that is about to be ready: at the start, and in the middle of a stream.
+  std::chrono::milliseconds start_wait{10'000};
+  std::chrono::milliseconds resume_wait{60'000};
+};
+
+// For Retry-After where a model is not ready and nothing says when it will be.
+inline constexpr int kNotReadyRetrySeconds = 5;
+
+// Events in order; `end` after the last, OK if every choice finished. Both empty: the deadline of Next() passed.
+struct GenerationBatch {
+  std::vector<v1::GenerateEvent> events;
+  std::optional<absl::Status> end;
+};
+
+class Generation {
+ public:
+  struct Options {
+    TimePoint deadline = TimePoint::max();
+    // Decides among the versions of a model.
+    uint64_t sticky = 0;
+    std::string request_id;
+  };
+
+  Generation(Upstream& upstream, v1::GenerateRequest request, Options options, Executor executor);
+  // Cancels what still runs.
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  Task<GenerationBatch> Next(TimePoint deadline);
+  // The next batch ends with CANCELLED; the worker is told at once.
+  void Cancel();
+
+  // Workers that died under this request.
+  int deaths() const { return deaths_; }
+
+ private:
+  struct Choice {
+    std::vector<int32_t> ids;
+    uint64_t delivered_bytes = 0;
+    bool finished = false;
+  };
+
+  // Starts a call on a ready worker, or leaves call_ null if `deadline` passes first.
+  Task<absl::Status> Connect(TimePoint deadline);
+  const VersionRoute* ChooseVersion(const ModelRoute& route, bool& coming) const;
+  void StartCall(const VersionRoute& version);
+  void Record(std::vector<v1::GenerateEvent>& events);
+  // Whether the request goes on after this end of a call; if not, the status to end with.
+  std::optional<absl::Status> AfterEnd(const CallEnd& end);
+  void AddResumeState();
+  bool all_finished() const;
+
+  Upstream& upstream_;
+  v1::GenerateRequest request_;
+  const Options options_;
+  const Executor executor_;
+
+  std::shared_ptr<GenerateCall> call_;
+  // The table by which the newest call was routed: after a failure it is likely out of date.
+  std::shared_ptr<const RouteTable> routed_by_;
+  bool failed_ = false;
+  bool cancelled_ = false;
+  bool checked_ = false;
+  // Set by the first `accepted`.
+  bool accepted_ = false;
+  uint64_t version_ = 0;
+  std::string fingerprint_;
+  std::map<uint32_t, Choice> choices_;
+  bool prompt_reported_ = false;
+
+  // When to stop waiting for a worker; unset while none is waited for.
+  std::optional<TimePoint> give_up_;
+  int deaths_ = 0;
+  int deaths_without_progress_ = 0;
+  bool progress_since_start_ = false;
+  bool accepted_delivered_ = false;
+  // Key of the gate that this generation holds; empty: none.
+  std::string gate_held_;
+};
+
+}  // namespace inferd::gateway

@@ -1,0 +1,84 @@
+#include "gateway/routing/generation_set.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <set>
+
+namespace inferd::gateway {
+
+// Shared with the coroutines that run the prompts, which may outlast the set by a moment.
+struct GenerationSet::State {
+  State(Upstream& up, std::vector<v1::GenerateRequest> all, Generation::Options opts, const Executor& on)
+      : upstream(up), requests(std::move(all)), options(std::move(opts)), executor(on), changed(on) {}
+
+  void End(absl::Status status) {
+    if (waiting.end) return;
+    waiting.end = std::move(status);
+    for (Generation* generation : running_generations) generation->Cancel();
+    for (Signal* resting : resting_runners) resting->Notify();
+    changed.Notify();
+  }
+
+  Upstream& upstream;
+  std::vector<v1::GenerateRequest> requests;
+  const Generation::Options options;
+  const Executor executor;
+  Signal changed;
+  Batch waiting;
+  size_t next = 0;
+  size_t runners = 0;
+  std::set<Generation*> running_generations;
+  std::set<Signal*> resting_runners;
+};
+
+GenerationSet::GenerationSet(Upstream& upstream, std::vector<v1::GenerateRequest> requests,
+                             const Generation::Options& options, const Executor& executor)
+    : state_(std::make_shared<State>(upstream, std::move(requests), options, executor)) {
+  state_->runners = std::min(kParallel, state_->requests.size());
+  for (size_t i = 0; i < state_->runners; ++i) {
+    boost::asio::co_spawn(executor, RunPrompts(state_), boost::asio::detached);
+  }
+}
+
+GenerationSet::~GenerationSet() { Cancel(); }
+
+void GenerationSet::Cancel() { state_->End(absl::CancelledError("the client is gone")); }
+
+Task<void> GenerationSet::RunPrompts(std::shared_ptr<State> state) {
+  Signal rested(state->executor);
+  while (!state->waiting.end && state->next < state->requests.size()) {
+    uint32_t prompt = static_cast<uint32_t>(state->next++);
+    Generation generation(state->upstream, std::move(state->requests[prompt]), state->options, state->executor);
+    state->running_generations.insert(&generation);
+    std::optional<absl::Status> end;
+    while (!end) {
+      GenerationBatch batch = co_await generation.Next(TimePoint::max());
+      if (state->waiting.end) break;
+      for (v1::GenerateEvent& event : batch.events) state->waiting.events.emplace_back(prompt, std::move(event));
+      if (!batch.events.empty()) state->changed.Notify();
+      end = std::move(batch.end);
+      while (state->waiting.events.size() >= kMaxWaitingEvents && !state->waiting.end) {
+        state->resting_runners.insert(&rested);
+        co_await rested.Wait(TimePoint::max());
+        state->resting_runners.erase(&rested);
+      }
+    }
+    state->running_generations.erase(&generation);
+    if (end && !end->ok()) state->End(*end);
+  }
+  if (--state->runners == 0) state->End(absl::OkStatus());
+}
+
+Task<GenerationSet::Batch> GenerationSet::Next(TimePoint deadline) {
+  std::shared_ptr<State> state = state_;
+  while (state->waiting.events.empty() && !state->waiting.end) {
+    if (!co_await state->changed.Wait(deadline)) co_return Batch();
+  }
+  Batch batch;
+  batch.events.swap(state->waiting.events);
+  batch.end = state->waiting.end;
+  for (Signal* resting : state->resting_runners) resting->Notify();
+  co_return batch;
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,43 @@
+#include "gateway/routing/resume_gate.h"
+
+#include <boost/asio/post.hpp>
+
+namespace inferd::gateway {
+
+struct ResumeGate::Waiter {
+  explicit Waiter(const Executor& on) : executor(on), turn(on) {}
+  Executor executor;
+  Signal turn;
+};
+
+bool ResumeGate::TryEnter(const std::string& key) {
+  absl::MutexLock lock(&mutex_);
+  return !std::exchange(entries_[key].taken, true);
+}
+
+void ResumeGate::Leave(const std::string& key) {
+  std::vector<std::weak_ptr<Waiter>> waiters;
+  {
+    absl::MutexLock lock(&mutex_);
+    auto entry = entries_.find(key);
+    if (entry == entries_.end()) return;
+    waiters = std::move(entry->second.waiters);
+    entries_.erase(entry);
+  }
+  for (const auto& weak : waiters) {
+    if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->turn.Notify(); });
+  }
+}
+
+Task<void> ResumeGate::WaitForTurn(std::string key, Executor executor, TimePoint deadline) {
+  auto waiter = std::make_shared<Waiter>(executor);
+  {
+    absl::MutexLock lock(&mutex_);
+    auto entry = entries_.find(key);
+    if (entry == entries_.end() || !entry->second.taken) co_return;
+    entry->second.waiters.push_back(waiter);
+  }
+  co_await waiter->turn.Wait(deadline);
+}
+
+}  // namespace inferd::gateway

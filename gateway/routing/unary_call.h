@@ -1,0 +1,54 @@
+// A unary call to a worker, awaited.
+//
+//   CallResult<v1::TokenizeResponse> result = co_await CallWorker<v1::TokenizeResponse>(
+//       executor, deadline, request_id, [&](auto* context, auto* response, auto done) {
+//         worker->inference->async()->Tokenize(context, &request, response, std::move(done));
+//       });
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <boost/asio/post.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gateway/http/signal.h"
+#include "gateway/routing/call_status.h"
+#include "gateway/routing/deadlines.h"
+
+namespace inferd::gateway {
+
+template <typename Response>
+struct CallResult {
+  CallEnd end;
+  Response response;
+};
+
+// `start(context, response, done)` starts the call on a stub and is called at once. `state`, which lives until gRPC is
+// done, also owns the request where the caller's coroutine may end first: keep it in the lambda.
+template <typename Response, typename StartFunction>
+Task<CallResult<Response>> CallWorker(Executor executor, TimePoint deadline, std::string request_id,
+                                      StartFunction start) {
+  struct State {
+    explicit State(const Executor& on) : done(on) {}
+    grpc::ClientContext context;
+    Response response;
+    grpc::Status status;
+    Signal done;
+  };
+  auto state = std::make_shared<State>(executor);
+  SetDeadline(state->context, deadline);
+  state->context.AddMetadata("x-request-id", request_id);
+  start(&state->context, &state->response, std::function<void(grpc::Status)>([state, executor](grpc::Status status) {
+          boost::asio::post(executor, [state, status = std::move(status)] {
+            state->status = status;
+            state->done.Notify();
+          });
+        }));
+  co_await state->done.Wait(TimePoint::max());
+  CallResult<Response> result{ReadEnd(state->status, state->context), std::move(state->response)};
+  co_return result;
+}
+
+}  // namespace inferd::gateway

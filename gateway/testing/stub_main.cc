@@ -1,0 +1,102 @@
+// gateway-stub: plays a worker, the supervisor's admin service, or both.
+//
+//   gateway-stub --listen unix:/tmp/w.sock --model chat
+//   gateway-stub --admin unix:/tmp/admin.sock --route chat=unix:/tmp/w.sock --route chat2=unix:/tmp/w2.sock
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gateway/testing/stub_worker.h"
+#include "inferd/v1/admin.grpc.pb.h"
+
+namespace inferd::gateway {
+namespace {
+
+class StubAdmin : public v1::Admin::Service {
+ public:
+  explicit StubAdmin(v1::RouteSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
+
+  grpc::Status WatchRoutes(grpc::ServerContext* context, const v1::WatchRoutesRequest*,
+                           grpc::ServerWriter<v1::RouteSnapshot>* writer) override {
+    writer->Write(snapshot_);
+    while (!context->IsCancelled()) usleep(50'000);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status Status(grpc::ServerContext*, const v1::StatusRequest*, v1::StatusResponse* response) override {
+    response->set_reloads_ok(2);
+    for (const v1::Route& route : snapshot_.routes()) {
+      v1::WorkerStatus* worker = response->add_workers();
+      worker->set_model(route.model());
+      worker->set_version(1);
+      worker->set_state("READY");
+      worker->set_restarts(4);
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  const v1::RouteSnapshot snapshot_;
+};
+
+void AddRoute(const std::string& text, v1::RouteSnapshot& snapshot) {
+  size_t equals = text.find('=');
+  v1::Route* route = snapshot.add_routes();
+  route->set_model(text.substr(0, equals));
+  route->add_aliases(route->model() + "-alias");
+  route->set_expected(true);
+  v1::RouteVersion* version = route->add_versions();
+  version->set_version(1);
+  version->set_address(text.substr(equals + 1));
+  version->set_weight(100);
+  version->set_state("READY");
+  version->set_fingerprint("fp_0123456789abcdef");
+  version->set_updated_unix_seconds(1'700'000'000);
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  std::string listen, admin, model = "chat";
+  v1::RouteSnapshot snapshot;
+  snapshot.set_revision(1);
+  for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
+    const std::string& value = arguments[i + 1];
+    if (arguments[i] == "--listen") listen = value;
+    if (arguments[i] == "--admin") admin = value;
+    if (arguments[i] == "--model") model = value;
+    if (arguments[i] == "--route") AddRoute(value, snapshot);
+  }
+  StubInference inference(model);
+  StubWorker worker(inference, model);
+  StubAdmin supervisor(snapshot);
+  std::vector<std::unique_ptr<grpc::Server>> servers;
+  if (!listen.empty()) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(listen, grpc::InsecureServerCredentials());
+    builder.SetMaxReceiveMessageSize(-1);
+    builder.RegisterService(&inference);
+    builder.RegisterService(&worker);
+    servers.push_back(builder.BuildAndStart());
+  }
+  if (!admin.empty()) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(admin, grpc::InsecureServerCredentials());
+    builder.RegisterService(&supervisor);
+    servers.push_back(builder.BuildAndStart());
+  }
+  for (const auto& server : servers) {
+    if (server == nullptr) return 1;
+  }
+  std::puts("ready");
+  std::fflush(stdout);
+  for (const auto& server : servers) server->Wait();
+  return 0;
+}
+
+}  // namespace
+}  // namespace inferd::gateway
+
+int main(int argc, char** argv) { return inferd::gateway::Run({argv + 1, argv + argc}); }

@@ -1,0 +1,220 @@
+#include "gateway/testing/stub_worker.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace inferd::gateway {
+namespace {
+
+// Value of the word `name=value` in the prompt.
+std::string Option(const std::string& prompt, const std::string& name, const std::string& otherwise = "") {
+  std::istringstream words(prompt);
+  for (std::string word; words >> word;) {
+    if (word.starts_with(name + "=")) return word.substr(name.size() + 1);
+  }
+  return otherwise;
+}
+
+int NumberOption(const std::string& prompt, const std::string& name, int otherwise) {
+  std::string text = Option(prompt, name);
+  return text.empty() ? otherwise : std::atoi(text.c_str());
+}
+
+std::string PromptOf(const v1::GenerateRequest& request) {
+  if (request.has_text()) return request.text();
+  if (request.has_chat() && request.chat().messages_size() > 0) return request.chat().messages().rbegin()->content();
+  return "";
+}
+
+uint32_t PromptTokens(const v1::GenerateRequest& request) {
+  if (request.has_tokens()) return static_cast<uint32_t>(request.tokens().ids_size());
+  return static_cast<uint32_t>(PromptOf(request).size());
+}
+
+void AddLogprob(const std::string& token, int id, uint32_t alternatives, v1::TokenLogprob* into) {
+  into->set_token(token);
+  into->set_token_id(id);
+  into->set_logprob(-0.5f);
+  for (uint32_t i = 0; i < alternatives; ++i) {
+    v1::TokenLogprob* top = into->add_top();
+    top->set_token(i == 0 ? token : fmt::format("alt{}", i));
+    top->set_token_id(id + static_cast<int>(i));
+    top->set_logprob(-0.5f - static_cast<float>(i));
+  }
+}
+
+// One call of Generate: what the prompt asks for, token by token.
+class Script {
+ public:
+  Script(const v1::GenerateRequest& request, grpc::ServerContext& context, grpc::ServerWriter<v1::GenerateEvent>& writer)
+      : request_(request),
+        context_(context),
+        writer_(writer),
+        prompt_(PromptOf(request)),
+        tokens_(NumberOption(prompt_, "tokens", 8)),
+        limit_(request.limits().has_max_tokens() ? static_cast<int>(request.limits().max_tokens()) : 1 << 30) {}
+
+  bool SendAccepted(const std::string& model) {
+    v1::GenerateEvent event;
+    event.mutable_accepted()->set_prompt_tokens(PromptTokens(request_));
+    event.mutable_accepted()->set_fingerprint("fp_0123456789abcdef");
+    event.mutable_accepted()->set_model(model);
+    event.mutable_accepted()->set_model_version(1);
+    event.mutable_accepted()->set_seed(request_.has_seed() ? request_.seed() : 7);
+    return writer_.Write(event);
+  }
+
+  // One token of every choice in turn, so that choices interleave.
+  grpc::Status SendTokens() {
+    const int fail_at = NumberOption(prompt_, "fail_at", -1);
+    const int die_at = NumberOption(prompt_, "die_at", -1);
+    const auto delay = std::chrono::microseconds(NumberOption(prompt_, "delay_us", 0));
+    const int count = std::min(tokens_, limit_);
+    for (int i = 0; i < count; ++i) {
+      if (delay.count() > 0) std::this_thread::sleep_for(delay);
+      if (i == die_at) kill(getpid(), SIGKILL);
+      if (i == fail_at) return grpc::Status(static_cast<grpc::StatusCode>(NumberOption(prompt_, "fail", 13)), "failed");
+      for (uint32_t choice = 0; choice < std::max(1u, request_.choices()); ++choice) {
+        if (i < Delivered(choice)) continue;
+        if (context_.IsCancelled() || !SendToken(choice, i)) return grpc::Status::CANCELLED;
+      }
+    }
+    for (uint32_t choice = 0; choice < std::max(1u, request_.choices()); ++choice) SendFinished(choice, count);
+    return grpc::Status::OK;
+  }
+
+ private:
+  int Delivered(uint32_t choice) const {
+    for (const v1::ResumeState& state : request_.resume_tokens()) {
+      if (state.choice() == choice) return state.ids_size();
+    }
+    return 0;
+  }
+
+  bool SendToken(uint32_t choice, int index) {
+    v1::GenerateEvent event;
+    v1::Delta* delta = event.mutable_delta();
+    std::string text = fmt::format("w{} ", index);
+    delta->set_choice(choice);
+    delta->set_kind(index < NumberOption(prompt_, "think", 0) ? v1::Delta::KIND_REASONING : v1::Delta::KIND_CONTENT);
+    delta->set_text(text);
+    delta->add_token_ids(index);
+    if (request_.has_logprobs()) AddLogprob(text, index, request_.logprobs(), delta->add_logprobs());
+    return writer_.Write(event);
+  }
+
+  void SendFinished(uint32_t choice, int count) {
+    v1::GenerateEvent event;
+    std::string call = Option(prompt_, "call");
+    if (!call.empty()) {
+      v1::ToolCallDelta* delta = event.mutable_delta()->mutable_tool_call();
+      event.mutable_delta()->set_choice(choice);
+      event.mutable_delta()->set_kind(v1::Delta::KIND_TOOL_CALL);
+      delta->set_id("call_1");
+      delta->set_name(call);
+      delta->set_arguments("{\"city\":");
+      writer_.Write(event);
+      delta->clear_id();
+      delta->clear_name();
+      delta->set_arguments("\"Bonn\"}");
+      writer_.Write(event);
+    }
+    v1::Finished* finished = event.mutable_finished();
+    finished->set_choice(choice);
+    finished->set_reason(!call.empty()       ? v1::Finished::REASON_TOOL_CALLS
+                         : tokens_ <= limit_ ? v1::Finished::REASON_STOP
+                                             : v1::Finished::REASON_LENGTH);
+    finished->mutable_usage()->set_prompt_tokens(choice == 0 ? PromptTokens(request_) : 0);
+    finished->mutable_usage()->set_completion_tokens(static_cast<uint32_t>(count));
+    writer_.Write(event);
+  }
+
+  const v1::GenerateRequest& request_;
+  grpc::ServerContext& context_;
+  grpc::ServerWriter<v1::GenerateEvent>& writer_;
+  const std::string prompt_;
+  const int tokens_;
+  const int limit_;
+};
+
+}  // namespace
+
+grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
+                                     grpc::ServerWriter<v1::GenerateEvent>* writer) {
+  int refuse = NumberOption(PromptOf(*request), "refuse", 0);
+  if (refuse != 0) {
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
+    return grpc::Status(static_cast<grpc::StatusCode>(refuse), Option(PromptOf(*request), "message", "refused"));
+  }
+  ++running_;
+  Script script(*request, *context, *writer);
+  grpc::Status status = script.SendAccepted(model_) ? script.SendTokens() : grpc::Status::CANCELLED;
+  --running_;
+  if (status.error_code() == grpc::StatusCode::CANCELLED) ++cancelled_;
+  return status;
+}
+
+grpc::Status StubInference::Embed(grpc::ServerContext*, const v1::EmbedRequest* request, v1::EmbedResponse* response) {
+  for (const v1::EmbedInput& input : request->inputs()) {
+    v1::Embedding* embedding = response->add_embeddings();
+    for (float value : {0.5f, -0.25f, static_cast<float>(input.text().size())}) embedding->add_values(value);
+    response->mutable_usage()->set_prompt_tokens(response->usage().prompt_tokens() +
+                                                 static_cast<uint32_t>(input.text().size()));
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status StubInference::Tokenize(grpc::ServerContext*, const v1::TokenizeRequest* request,
+                                     v1::TokenizeResponse* response) {
+  for (char c : request->text()) {
+    response->add_ids(static_cast<unsigned char>(c));
+    if (request->with_pieces()) response->add_pieces(std::string(1, c));
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status StubInference::Detokenize(grpc::ServerContext*, const v1::DetokenizeRequest* request,
+                                       v1::DetokenizeResponse* response) {
+  for (int32_t id : request->ids()) response->mutable_text()->push_back(static_cast<char>(id));
+  return grpc::Status::OK;
+}
+
+grpc::Status StubInference::ApplyTemplate(grpc::ServerContext*, const v1::ApplyTemplateRequest* request,
+                                          v1::ApplyTemplateResponse* response) {
+  for (const v1::Message& message : request->chat().messages()) {
+    response->mutable_text()->append(message.role() + ": " + message.content() + "\n");
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status StubInference::ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
+                                       v1::ListModelsResponse* response) {
+  v1::ModelInfo* model = response->add_models();
+  model->set_name(model_);
+  model->set_architecture("stub");
+  model->set_context_tokens(4096);
+  model->set_parameters(1000);
+  return grpc::Status::OK;
+}
+
+grpc::Status StubWorker::Stats(grpc::ServerContext*, const v1::StatsRequest*, v1::StatsResponse* response) {
+  response->set_model(model_);
+  response->set_version(1);
+  response->set_requests_running(static_cast<uint32_t>(inference_.running()));
+  (*response->mutable_rejections())["queue_full"] = 3;
+  (*response->mutable_rejections())["cancelled"] = static_cast<uint64_t>(inference_.cancelled());
+  v1::HistogramData& queue = (*response->mutable_histograms())["queue_seconds"];
+  for (double bound : {0.1, 1.0}) queue.add_upper_bounds(bound);
+  for (uint64_t count : {5, 2, 1}) queue.add_counts(count);
+  queue.set_sum(4.5);
+  return grpc::Status::OK;
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,60 @@
+// A worker without an engine, for tests of the gateway: the prompt says what it does.
+//
+//   "tokens=5 delay_us=1000"     five tokens "w0 ", "w1 ", ... with a pause before each
+//   "die_at=3"                   kills its own process instead of sending token 3
+//   "think=2"                    the first two tokens are reasoning
+//   "call=get_weather"           ends with a tool call of that name
+//   "refuse=8"                   ends at once with that gRPC code;  "fail_at=3 fail=13" in mid-stream
+//
+// The same prompt always gives the same tokens, and a resumed call goes on after the tokens it names.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "inferd/v1/inference.grpc.pb.h"
+#include "inferd/v1/worker.grpc.pb.h"
+
+namespace inferd::gateway {
+
+class StubInference : public v1::Inference::Service {
+ public:
+  explicit StubInference(std::string model) : model_(std::move(model)) {}
+
+  grpc::Status Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
+                        grpc::ServerWriter<v1::GenerateEvent>* writer) override;
+  grpc::Status Embed(grpc::ServerContext* context, const v1::EmbedRequest* request,
+                     v1::EmbedResponse* response) override;
+  // One token for each byte.
+  grpc::Status Tokenize(grpc::ServerContext* context, const v1::TokenizeRequest* request,
+                        v1::TokenizeResponse* response) override;
+  grpc::Status Detokenize(grpc::ServerContext* context, const v1::DetokenizeRequest* request,
+                          v1::DetokenizeResponse* response) override;
+  // "role: content" lines.
+  grpc::Status ApplyTemplate(grpc::ServerContext* context, const v1::ApplyTemplateRequest* request,
+                             v1::ApplyTemplateResponse* response) override;
+  grpc::Status ListModels(grpc::ServerContext* context, const v1::ListModelsRequest* request,
+                          v1::ListModelsResponse* response) override;
+
+  // Calls of Generate that ended because the client cancelled.
+  int cancelled() const { return cancelled_; }
+  int running() const { return running_; }
+
+ private:
+  const std::string model_;
+  std::atomic<int> cancelled_{0};
+  std::atomic<int> running_{0};
+};
+
+class StubWorker : public v1::Worker::Service {
+ public:
+  StubWorker(const StubInference& inference, std::string model) : inference_(inference), model_(std::move(model)) {}
+  grpc::Status Stats(grpc::ServerContext* context, const v1::StatsRequest* request,
+                     v1::StatsResponse* response) override;
+
+ private:
+  const StubInference& inference_;
+  const std::string model_;
+};
+
+}  // namespace inferd::gateway

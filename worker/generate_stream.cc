@@ -1,0 +1,132 @@
+// See the header. Threads: Start runs on gRPC's, WriteNext on the delivery's and gRPC's (under the mutex).
+#include "worker/generate_stream.h"
+
+#include <ctime>
+#include <utility>
+
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "worker/generation_request.h"
+#include "worker/grpc_status.h"
+#include "worker/prompt.h"
+
+namespace inferd::worker {
+namespace {
+
+constexpr size_t kQueueBytes = 1 << 20;
+
+std::tm LocalTime() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
+  std::tm local;
+  localtime_r(&now, &local);
+  return local;
+}
+
+std::optional<MonotonicTime> DeadlineOf(const grpc::CallbackServerContext& context, MonotonicTime now) {
+  const auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
+  const auto left = deadline - std::chrono::system_clock::now();
+  if (left > std::chrono::hours(24 * 365)) return std::nullopt;
+  return now + std::chrono::duration_cast<MonotonicTime::duration>(left);
+}
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedModel& model, Delivery& delivery,
+                                                                   grpc::CallbackServerContext& context,
+                                                                   const v1::GenerateRequest& request) {
+  auto stream = std::make_shared<GenerateStream>(model, delivery, context);
+  stream->self_ = stream;
+  if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
+  return stream.get();
+}
+
+GenerateStream::GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context)
+    : model_(model), delivery_(delivery), context_(context), writer_(model), arrival_(Clock::System().Now()) {}
+
+// The life of a request up to the engine's queue: template, tokens, checks, admission.
+absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
+  request_id_ = wire.request_id();
+  if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
+  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, PromptTokens(model_, wire, LocalTime()));
+  ASSIGN_OR_RETURN(engine::GenerationRequest request,
+                   ReadRequest(wire, std::move(tokens), arrival_, DeadlineOf(context_, arrival_)));
+  const std::weak_ptr<GenerateStream> weak = self_;
+  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = delivery_] {
+    if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
+  });
+  ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
+  engine_id_ = id;
+  if (cancelled_) CancelInEngine();  // the call was cancelled before the engine knew it
+  return absl::OkStatus();
+}
+
+void GenerateStream::WriteNext() {
+  absl::MutexLock lock(&mutex_);
+  if (writing_ || ended_ || queue_ == nullptr) return;
+  while (std::optional<engine::Event> event = queue_->Pop()) {
+    Note(*event);
+    writer_.Append(*std::move(event), outgoing_);
+  }
+  if (cancelled_) outgoing_.clear();
+  if (!outgoing_.empty()) {
+    written_ = std::move(outgoing_.front());
+    outgoing_.pop_front();
+    writing_ = true;
+    StartWrite(&written_);
+    return;
+  }
+  if (const std::optional<absl::Status> status = queue_->End()) {
+    ended_ = true;
+    LogEnd(*status);
+    Finish(ToGrpc(*status, context_));
+  }
+}
+
+void GenerateStream::OnWriteDone(bool ok) {
+  if (!ok) OnCancel();
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+  }
+  WriteNext();
+}
+
+void GenerateStream::OnCancel() {
+  cancelled_ = true;
+  CancelInEngine();
+}
+
+void GenerateStream::CancelInEngine() {
+  if (const engine::RequestId id = engine_id_; id != 0) model_.engine->Cancel(id);
+}
+
+void GenerateStream::OnDone() { self_.reset(); }
+
+// Before any event.
+void GenerateStream::End(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  ended_ = true;
+  LogEnd(status);
+  Finish(ToGrpc(status, context_));
+}
+
+void GenerateStream::Note(const engine::Event& event) {
+  if (const auto* accepted = std::get_if<engine::Accepted>(&event)) prompt_tokens_ = accepted->prompt_tokens;
+  if (const auto* finished = std::get_if<engine::Finished>(&event)) {
+    completion_tokens_ += finished->usage.completion_tokens;
+  }
+}
+
+void GenerateStream::LogEnd(const absl::Status& status) const {
+  const double seconds = std::chrono::duration<double>(Clock::System().Now() - arrival_).count();
+  LogInfo("request", {{"request_id", request_id_},
+                      {"model", model_.options.name},
+                      {"prompt_tokens", prompt_tokens_},
+                      {"completion_tokens", completion_tokens_},
+                      {"duration_ms", seconds * 1000},
+                      {"tokens_per_second", seconds > 0 ? completion_tokens_ / seconds : 0.0},
+                      {"status", absl::StatusCodeToString(status.code())}});
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,68 @@
+// One call of Generate, from the request to the last event. Start reads like the life of a request.
+//
+//   grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(context, request) {
+//     return GenerateStream::Start(model, delivery, *context, *request);
+//   }
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "engine/generation/event_queue.h"
+#include "inferd/v1/inference.pb.h"
+#include "worker/delivery.h"
+#include "worker/event_writer.h"
+#include "worker/loaded_model.h"
+
+namespace inferd::worker {
+
+class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
+                       public Deliverable,
+                       public std::enable_shared_from_this<GenerateStream> {
+ public:
+  // The stream lives until gRPC is done with it. `model` and `delivery` outlive it.
+  static grpc::ServerWriteReactor<v1::GenerateEvent>* Start(const LoadedModel& model, Delivery& delivery,
+                                                            grpc::CallbackServerContext& context,
+                                                            const v1::GenerateRequest& request);
+
+  GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context);
+
+  // Sends what waits, one write at a time, and the end after it.
+  void WriteNext() override;
+
+ private:
+  absl::Status Submit(const v1::GenerateRequest& request);
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+  void CancelInEngine();
+  void End(const absl::Status& status);
+  void Note(const engine::Event& event);
+  void LogEnd(const absl::Status& status) const;
+
+  const LoadedModel& model_;
+  Delivery& delivery_;
+  grpc::CallbackServerContext& context_;
+  const EventWriter writer_;
+  const MonotonicTime arrival_;
+  std::string request_id_;
+  std::shared_ptr<GenerateStream> self_;  // until OnDone
+  std::shared_ptr<engine::EventQueue> queue_;
+  std::atomic<engine::RequestId> engine_id_ = 0;
+  std::atomic<bool> cancelled_ = false;
+
+  absl::Mutex mutex_;
+  std::deque<v1::GenerateEvent> outgoing_ ABSL_GUARDED_BY(mutex_);
+  v1::GenerateEvent written_;  // of the write under way
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  uint32_t prompt_tokens_ = 0, completion_tokens_ = 0;
+};
+
+}  // namespace inferd::worker

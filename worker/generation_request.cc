@@ -1,0 +1,124 @@
+// One function a message of the wire.
+#include "worker/generation_request.h"
+
+#include <algorithm>
+#include <random>
+
+#include "absl/hash/hash.h"
+#include "config/base/status.h"
+#include "inferd/v1/inference.pb.h"
+
+namespace inferd::worker {
+namespace {
+
+constexpr size_t kMostSaltBytes = 256, kMostUserBytes = 256, kMostRequestIdBytes = 128;
+constexpr uint64_t kMostDeadlineMilliseconds = uint64_t{1000} * 60 * 60 * 24 * 365;
+
+sampling::SamplingOptions ReadSampling(const v1::Sampling& wire) {
+  sampling::SamplingOptions options;
+  if (wire.has_temperature()) options.temperature = wire.temperature();
+  if (wire.has_top_k()) options.top_k = wire.top_k();
+  if (wire.has_top_p()) options.top_p = wire.top_p();
+  if (wire.has_min_p()) options.min_p = wire.min_p();
+  if (wire.has_typical_p()) options.typical_p = wire.typical_p();
+  if (wire.has_presence_penalty()) options.presence_penalty = wire.presence_penalty();
+  if (wire.has_frequency_penalty()) options.frequency_penalty = wire.frequency_penalty();
+  if (wire.has_repeat_penalty()) options.repeat_penalty = wire.repeat_penalty();
+  if (wire.has_repeat_last_n()) options.repeat_last_n = options.count_last_n = wire.repeat_last_n();
+  options.logit_bias.assign(wire.logit_bias().begin(), wire.logit_bias().end());
+  std::sort(options.logit_bias.begin(), options.logit_bias.end());
+  options.ignore_eos = wire.ignore_eos();
+  return options;
+}
+
+absl::StatusOr<scheduler::Priority> ReadPriority(v1::Priority priority) {
+  switch (priority) {
+    case v1::PRIORITY_UNSPECIFIED:
+    case v1::PRIORITY_NORMAL:
+      return scheduler::Priority::kNormal;
+    case v1::PRIORITY_HIGH:
+      return scheduler::Priority::kHigh;
+    case v1::PRIORITY_LOW:
+      return scheduler::Priority::kLow;
+    case v1::PRIORITY_BATCH:
+      return scheduler::Priority::kBatch;
+    default:
+      return InvalidArgument("priority: {} is not a value of Priority", static_cast<int>(priority));
+  }
+}
+
+absl::StatusOr<std::optional<MonotonicTime>> ReadDeadline(const v1::GenerateRequest& wire, MonotonicTime now,
+                                                          std::optional<MonotonicTime> deadline) {
+  if (!wire.has_deadline_ms()) return deadline;
+  if (wire.deadline_ms() == 0 || wire.deadline_ms() > kMostDeadlineMilliseconds) {
+    return InvalidArgument("deadline_ms: {} is not in [1, {}]", wire.deadline_ms(), kMostDeadlineMilliseconds);
+  }
+  const MonotonicTime own = now + Milliseconds(wire.deadline_ms());
+  return deadline ? std::min(*deadline, own) : own;
+}
+
+absl::Status CheckTexts(const v1::GenerateRequest& wire) {
+  const struct {
+    const char* field;
+    size_t size, most;
+  } texts[] = {{"cache_salt", wire.cache_salt().size(), kMostSaltBytes},
+               {"user", wire.user().size(), kMostUserBytes},
+               {"request_id", wire.request_id().size(), kMostRequestIdBytes}};
+  for (const auto& text : texts) {
+    if (text.size > text.most) {
+      return InvalidArgument("{}: {} bytes, expected at most {}", text.field, text.size, text.most);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What is asked for and cannot be done is an error, never an answer without it.
+absl::Status CheckSupported(const v1::GenerateRequest& wire) {
+  if (wire.constraint().kind_case() != v1::Constraint::KIND_NOT_SET) {
+    return Unimplemented("constraint: constrained output is not supported");
+  }
+  return absl::OkStatus();
+}
+
+std::vector<engine::ResumedChoice> ReadResumed(const v1::GenerateRequest& wire) {
+  std::vector<engine::ResumedChoice> choices;
+  for (const v1::ResumeState& state : wire.resume_tokens()) {
+    choices.push_back({.choice = state.choice(),
+                       .tokens = {state.ids().begin(), state.ids().end()},
+                       .delivered_bytes = state.delivered_bytes(),
+                       .finished = state.finished()});
+  }
+  return choices;
+}
+
+uint64_t RandomSeed() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest& wire, std::vector<int32_t> prompt,
+                                                      MonotonicTime now, std::optional<MonotonicTime> deadline) {
+  RETURN_IF_ERROR(CheckSupported(wire));
+  RETURN_IF_ERROR(CheckTexts(wire));
+  engine::GenerationRequest request{.prompt = std::move(prompt), .sampling = ReadSampling(wire.sampling())};
+  request.seed = wire.has_seed() ? wire.seed() : RandomSeed();
+  request.choices = wire.choices() == 0 ? 1 : wire.choices();
+  if (wire.limits().has_max_tokens()) request.max_tokens = wire.limits().max_tokens();
+  request.min_tokens = wire.limits().min_tokens();
+  request.stop.assign(wire.stop().begin(), wire.stop().end());
+  if (wire.has_logprobs()) request.logprobs = static_cast<int32_t>(std::min<uint32_t>(wire.logprobs(), INT32_MAX));
+  request.prompt_logprobs = wire.prompt_logprobs();
+  ASSIGN_OR_RETURN(request.priority, ReadPriority(wire.priority()));
+  ASSIGN_OR_RETURN(request.deadline, ReadDeadline(wire, now, deadline));
+  if (!wire.cache_salt().empty()) request.cache_salt = absl::HashOf(wire.cache_salt());
+  if (wire.resume_tokens_size() > static_cast<int>(engine::kMostChoices)) {
+    return InvalidArgument("resume_tokens: {} choices, expected at most {}", wire.resume_tokens_size(),
+                           engine::kMostChoices);
+  }
+  request.resumed = ReadResumed(wire);
+  return request;
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,21 @@
+// See the header.
+#include "worker/grpc_status.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/base/status.h"
+#include "engine/engine.h"
+
+namespace inferd::worker {
+
+grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& context) {
+  if (status.ok()) return grpc::Status::OK;
+  if (const std::optional<double> seconds = engine::RetryAfterSeconds(status)) {
+    const double milliseconds = std::clamp(std::ceil(*seconds * 1000), 1.0, 3.6e6);
+    context.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::format("{:.0f}", milliseconds));
+  }
+  return {static_cast<grpc::StatusCode>(status.code()), std::string(MessageOf(status))};
+}
+
+}  // namespace inferd::worker

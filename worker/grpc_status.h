@@ -1,0 +1,15 @@
+// Status of our code as gRPC sends it; the codes are the same numbers.
+//
+//   return Finish(ToGrpc(status, *context));
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/status/status.h"
+
+namespace inferd::worker {
+
+// Where the engine told when there may be room again, the trailer says so (gRFC A6: grpc-retry-pushback-ms).
+grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& context);
+
+}  // namespace inferd::worker

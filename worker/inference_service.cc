@@ -1,0 +1,126 @@
+// The unary calls are answered where they arrive; Generate is in generate_stream.cc.
+#include "worker/inference_service.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "config/base/status.h"
+#include "worker/generate_stream.h"
+#include "worker/grpc_status.h"
+#include "worker/model_info.h"
+#include "worker/prompt.h"
+
+namespace inferd::worker {
+namespace {
+
+constexpr int kMostTokens = 1 << 22;
+
+std::tm LocalTime() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
+  std::tm local;
+  localtime_r(&now, &local);
+  return local;
+}
+
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(status, *context));
+  return reactor;
+}
+
+// A call that fails before it has begun.
+class FailedStream : public grpc::ServerWriteReactor<v1::GenerateEvent> {
+ public:
+  explicit FailedStream(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+absl::Status TokenizeText(const LoadedModel& model, const v1::TokenizeRequest& request,
+                          v1::TokenizeResponse& response) {
+  ASSIGN_OR_RETURN(const std::vector<int32_t> ids,
+                   EncodeText(model, request.text(), request.add_special(), request.parse_special()));
+  response.mutable_ids()->Add(ids.begin(), ids.end());
+  if (!request.with_pieces()) return absl::OkStatus();
+  for (int32_t id : ids) response.add_pieces(model.tokenizer->TokenBytes(id, /*with_special=*/true));
+  return absl::OkStatus();
+}
+
+absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest& request,
+                           v1::DetokenizeResponse& response) {
+  if (request.ids_size() > kMostTokens) {
+    return InvalidArgument("ids: {} ids, expected at most {}", request.ids_size(), kMostTokens);
+  }
+  for (int i = 0; i < request.ids_size(); ++i) {
+    if (request.ids(i) < 0 || request.ids(i) >= model.tokenizer->vocabulary_size()) {
+      return InvalidArgument("ids: id {} at index {} is not in the vocabulary of {} tokens", request.ids(i), i,
+                             model.tokenizer->vocabulary_size());
+    }
+  }
+  response.set_text(model.tokenizer->Decode({request.ids().data(), static_cast<size_t>(request.ids_size())},
+                                            request.with_special()));
+  return absl::OkStatus();
+}
+
+absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateRequest& request,
+                            v1::ApplyTemplateResponse& response) {
+  ASSIGN_OR_RETURN(const chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), LocalTime()));
+  response.set_text(rendered.Text());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<const LoadedModel*> InferenceService::Model(const std::string& name) const {
+  const LoadedModel* model = model_;
+  if (model == nullptr) return Unavailable("the model is loading");
+  const std::vector<std::string>& aliases = model->options.aliases;
+  if (name.empty() || name == model->options.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+    return model;
+  }
+  return NotFound("model: \"{}\" is not served here, this worker serves {}", name, model->options.name);
+}
+
+grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::CallbackServerContext* context,
+                                                                        const v1::GenerateRequest* request) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  if (!model.ok()) return new FailedStream(ToGrpc(model.status(), *context));
+  return GenerateStream::Start(**model, delivery_, *context, *request);
+}
+
+grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context,
+                                                  const v1::EmbedRequest* request, v1::EmbedResponse*) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  if (!model.ok()) return Answer(context, model.status());
+  return Answer(context, Unimplemented("embeddings are not supported"));
+}
+
+grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,
+                                                     const v1::TokenizeRequest* request,
+                                                     v1::TokenizeResponse* response) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  return Answer(context, model.ok() ? TokenizeText(**model, *request, *response) : model.status());
+}
+
+grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerContext* context,
+                                                       const v1::DetokenizeRequest* request,
+                                                       v1::DetokenizeResponse* response) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  return Answer(context, model.ok() ? DetokenizeIds(**model, *request, *response) : model.status());
+}
+
+grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerContext* context,
+                                                          const v1::ApplyTemplateRequest* request,
+                                                          v1::ApplyTemplateResponse* response) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  return Answer(context, model.ok() ? RenderTemplate(**model, *request, *response) : model.status());
+}
+
+grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerContext* context,
+                                                       const v1::ListModelsRequest*,
+                                                       v1::ListModelsResponse* response) {
+  const absl::StatusOr<const LoadedModel*> model = Model("");
+  if (model.ok()) *response->add_models() = ModelInfoOf(**model);
+  return Answer(context, model.status());
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,46 @@
+// The Inference service of one worker. Until the model is ready every call ends with UNAVAILABLE.
+//
+//   InferenceService service;
+//   builder.RegisterService(&service);
+//   ... load ...
+//   service.SetModel(*model);
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+
+#include "inferd/v1/inference.grpc.pb.h"
+#include "worker/delivery.h"
+#include "worker/loaded_model.h"
+
+namespace inferd::worker {
+
+class InferenceService : public v1::Inference::CallbackService {
+ public:
+  // Serves this model from now on; it outlives the service.
+  void SetModel(const LoadedModel& model) { model_ = &model; }
+
+  grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(grpc::CallbackServerContext* context,
+                                                        const v1::GenerateRequest* request) override;
+  grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
+                                  v1::EmbedResponse* response) override;
+  grpc::ServerUnaryReactor* Tokenize(grpc::CallbackServerContext* context, const v1::TokenizeRequest* request,
+                                     v1::TokenizeResponse* response) override;
+  grpc::ServerUnaryReactor* Detokenize(grpc::CallbackServerContext* context, const v1::DetokenizeRequest* request,
+                                       v1::DetokenizeResponse* response) override;
+  grpc::ServerUnaryReactor* ApplyTemplate(grpc::CallbackServerContext* context,
+                                          const v1::ApplyTemplateRequest* request,
+                                          v1::ApplyTemplateResponse* response) override;
+  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
+                                       v1::ListModelsResponse* response) override;
+
+ private:
+  // The model if it is ready and `name` (empty: any) is one of its names. UNAVAILABLE, NOT_FOUND.
+  absl::StatusOr<const LoadedModel*> Model(const std::string& name) const;
+
+  std::atomic<const LoadedModel*> model_ = nullptr;
+  Delivery delivery_;
+};
+
+}  // namespace inferd::worker

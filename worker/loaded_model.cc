@@ -1,0 +1,105 @@
+// Loading and verifying in order: file, model, tokenizer, template, device, engine.
+#include "worker/loaded_model.h"
+
+#include <sys/stat.h>
+
+#include <map>
+
+#include "config/base/status.h"
+#include "worker/verify.h"
+
+namespace inferd::worker {
+namespace {
+
+std::string Hex(uint64_t value) { return fmt::format("{:016x}", value); }
+
+// Embeddings may have more rows than the tokenizer has tokens; those give no text.
+engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size) {
+  engine::Vocabulary vocabulary{.size = model_size};
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
+  }
+  vocabulary.token_bytes = [&tokenizer](int32_t id) {
+    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, /*with_special=*/false) : std::string();
+  };
+  return vocabulary;
+}
+
+kernels::CacheType CacheTypeOf(config::CacheType type) {
+  return type == config::CacheType::kQ8_0 ? kernels::CacheType::kQ8_0 : kernels::CacheType::kF16;
+}
+
+engine::EngineOptions EngineOptionsOf(const config::ModelOptions& options) {
+  return {.max_sequences = options.batch.max_sequences,
+          .prefill_tokens = options.batch.prefill_tokens,
+          .queue = {.max_requests = options.queue.max_requests,
+                    .max_wait_seconds = std::chrono::duration<double>(options.queue.max_wait).count()}};
+}
+
+device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const std::string& isa,
+                                      int64_t trained_context) {
+  device::DeviceOptions device{
+      .threads = static_cast<int32_t>(options.threads),
+      .context_tokens = options.context == 0 ? trained_context : std::min<int64_t>(options.context, trained_context),
+      .cache = {.bytes = options.kv_cache.bytes, .type = CacheTypeOf(options.kv_cache.type)},
+      .isa = isa};
+  engine::SizeDevice(EngineOptionsOf(options), device);
+  return device;
+}
+
+absl::Status LoadTemplate(LoadedModel& loaded) {
+  if (loaded.file->Find("tokenizer.chat_template") == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string_view source, loaded.file->GetString("tokenizer.chat_template"));
+  absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(source);
+  if (!parsed.ok()) return Annotate(parsed.status(), "tokenizer.chat_template");
+  loaded.chat_template = *std::move(parsed);
+  return absl::OkStatus();
+}
+
+int64_t FileTime(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 ? status.st_mtim.tv_sec : 0;
+}
+
+}  // namespace
+
+std::string LoadedModel::fingerprint() const { return "fp_" + Hex(model->fingerprint()); }
+std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
+
+std::string QuantizationOf(const gguf::GgufFile& file) {
+  std::map<std::string_view, uint64_t> bytes;
+  for (const gguf::Tensor& tensor : file.tensors()) bytes[kernels::TraitsOf(tensor.type).name] += tensor.bytes;
+  std::string_view most;
+  for (const auto& [name, sum] : bytes) {
+    if (most.empty() || sum > bytes[most]) most = name;
+  }
+  return std::string(most);
+}
+
+absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
+                                                       uint64_t version) {
+  auto loaded = std::make_unique<LoadedModel>();
+  loaded->options = options;
+  loaded->version = version;
+  loaded->file_time_unix_seconds = FileTime(options.path);
+  loaded->loaded_unix_seconds = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
+  ASSIGN_OR_RETURN(loaded->file, gguf::GgufFile::Open(options.path));
+  ASSIGN_OR_RETURN(loaded->model, model::Model::Load(loaded->file));
+  ASSIGN_OR_RETURN(loaded->tokenizer, tokenizer::Tokenizer::Create(*loaded->file));
+  if (loaded->tokenizer->vocabulary_size() > loaded->model->vocabulary_size()) {
+    return InvalidArgument("tokenizer.ggml.tokens: {} tokens, but the model has embeddings of {}",
+                           loaded->tokenizer->vocabulary_size(), loaded->model->vocabulary_size());
+  }
+  RETURN_IF_ERROR(VerifyTokenizer(*loaded->tokenizer, loaded->model->vocabulary_size()));
+  RETURN_IF_ERROR(LoadTemplate(*loaded));
+  RETURN_IF_ERROR(VerifyTemplate(*loaded));
+  ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
+                   device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, loaded->model->context_length())));
+  RETURN_IF_ERROR(VerifyForward(*loaded->tokenizer, *device));
+  engine::Vocabulary vocabulary = VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
+  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),
+                                                          EngineOptionsOf(options)));
+  return loaded;
+}
+
+}  // namespace inferd::worker

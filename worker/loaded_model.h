@@ -1,0 +1,45 @@
+// One model version, ready to answer: file, tokenizer, chat template and engine.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<LoadedModel> model, LoadModel(options, isa, version));
+//   model->engine->Submit(...);
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "engine/gguf/gguf_file.h"
+#include "engine/model/model.h"
+#include "engine/template/chat_template.h"
+#include "engine/tokenizer/tokenizer.h"
+
+namespace inferd::worker {
+
+struct LoadedModel {
+  config::ModelOptions options;
+  uint64_t version = 0;
+  std::shared_ptr<const gguf::GgufFile> file;
+  std::shared_ptr<const model::Model> model;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
+  std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: the file has none
+  std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
+  int64_t file_time_unix_seconds = 0;
+  int64_t loaded_unix_seconds = 0;
+
+  std::string fingerprint() const;             // "fp_" and 16 hexadecimal digits
+  std::string tokenizer_fingerprint() const;
+  bool can_generate() const { return !model->spec().encoder; }
+};
+
+// Maps and checks the file, verifies (verify.h) and starts the engine. Errors name the file, metadata key or tensor at
+// fault.
+absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
+                                                       uint64_t version);
+
+// The type that holds most of the weights' bytes: "Q4_1".
+std::string QuantizationOf(const gguf::GgufFile& file);
+
+}  // namespace inferd::worker

@@ -1,0 +1,98 @@
+// inferd-worker: one version of one model behind a gRPC socket. Exit codes: 0 done, 1 failed, 2 usage or
+// configuration, 3 the model was refused.
+#include <unistd.h>
+
+#include <memory>
+
+#include "absl/synchronization/notification.h"
+#include "config/base/address.h"
+#include "config/base/child_process.h"
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "config/environment.h"
+#include "config/load.h"
+#include "worker/loaded_model.h"
+#include "worker/options.h"
+#include "worker/server.h"
+
+namespace inferd::worker {
+namespace {
+
+// What the model's file is to blame for, and trying again would not help.
+bool IsRefusal(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int Fail(const ChildProcess& process, const absl::Status& status, int exit_code) {
+  process.Report(MessageOf(status));
+  LogError("worker failed", {{"reason", MessageOf(status)}, {"exit_code", exit_code}});
+  return exit_code;
+}
+
+int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
+  absl::StatusOr<config::Config> config = config::LoadConfig(options.config);
+  if (!config.ok()) return Fail(process, config.status(), kExitUsage);
+  SetLogLevel(config->log.level);
+  const config::ModelOptions* model_options = config->FindModel(options.model);
+  if (model_options == nullptr) {
+    return Fail(process, NotFound("--model {}: no such model in {}", options.model, options.config), kExitUsage);
+  }
+  const absl::StatusOr<Address> address = ParseAddress(options.listen);
+  if (!address.ok()) return Fail(process, Annotate(address.status(), "--listen"), kExitUsage);
+  const absl::StatusOr<config::InstructionSet> isa = config::ChosenInstructionSet(config->instruction_set);
+  if (!isa.ok()) return Fail(process, isa.status(), kExitUsage);
+  const std::string isa_name = *isa == config::InstructionSet::kAuto ? "" : std::string(config::NameOf(*isa));
+
+  absl::StatusOr<std::unique_ptr<WorkerServer>> server = WorkerServer::Start(*address, options.model, options.version);
+  if (!server.ok()) return Fail(process, server.status(), kExitFailed);
+  const MonotonicTime begin = Clock::System().Now();
+  absl::StatusOr<std::unique_ptr<LoadedModel>> model = LoadModel(*model_options, isa_name, options.version);
+  if (!model.ok()) {
+    return Fail(process, Annotate(model.status(), "model " + options.model),
+                IsRefusal(model.status()) ? kExitRefused : kExitFailed);
+  }
+  (*server)->Serve(**model);
+  LogInfo("worker ready", {{"model", options.model},
+                           {"version", options.version},
+                           {"description", (*model)->model->description()},
+                           {"device", (*model)->engine->device().description()},
+                           {"load_seconds", std::chrono::duration<double>(Clock::System().Now() - begin).count()}});
+
+  stop.WaitForNotification();
+  (*server)->BeginDrain();
+  const size_t unfinished = (*model)->engine->Drain(Clock::System().Now() + config->supervisor.drain);
+  LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}});
+  (*model)->engine->Stop();
+  (*server)->Shutdown();
+  return kExitDone;
+}
+
+int Main(int argc, const char* const* argv) {
+  WorkerOptions options;
+  if (std::optional<int> exit_code = ReadCommandLine(argc, argv, options)) return *exit_code;
+  absl::Notification stop;
+  absl::StatusOr<std::unique_ptr<ChildProcess>> process =
+      ChildProcess::Start({.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd},
+                          [&stop](int) { stop.Notify(); });
+  if (!process.ok()) return kExitFailed;
+  StartLog({.process = "worker " + options.model});
+  const int exit_code = Serve(**process, options, stop);
+  StopLog();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace inferd::worker
+
+int main(int argc, char** argv) { return inferd::worker::Main(argc, argv); }

@@ -1,0 +1,19 @@
+// Apart from main.cc: CLI11 is a heavy header.
+#include "worker/options.h"
+
+#include "config/base/command_line.h"
+
+namespace inferd::worker {
+
+std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOptions& options) {
+  CLI::App app("Serves one version of one model; started by inferd.", "inferd-worker");
+  app.add_option("--config", options.config, "configuration file (YAML)")->required();
+  app.add_option("--model", options.model, "name of the model in it")->required();
+  app.add_option("--model-version", options.version, "version that the supervisor counts");
+  app.add_option("--listen", options.listen, "gRPC address: unix:/absolute/path or host:port")->required();
+  app.add_option("--lifeline-fd", options.lifeline_fd, "pipe that ends with the supervisor");
+  app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");
+  return ParseCommandLine(app, argc, argv);
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,158 @@
+// The variables of a chat template, named as the transformers library names them. Boost.JSON throws nowhere here: its
+// parser is called with an error code.
+#include "worker/prompt.h"
+
+#include <boost/json.hpp>
+#include <string_view>
+
+#include "config/base/status.h"
+#include "inferd/v1/inference.pb.h"
+
+namespace inferd::worker {
+namespace {
+
+namespace json = boost::json;
+
+constexpr size_t kMostMessages = 16384;
+constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool"};
+
+absl::StatusOr<json::value> ParseJson(const std::string& text, std::string_view field) {
+  json::parse_options options;
+  options.max_depth = 64;
+  json::error_code error;
+  json::value value = json::parse(text, error, {}, options);
+  if (error) return InvalidArgument("{}: is not JSON: {}", field, error.message());
+  return value;
+}
+
+// Templates expect the arguments of a call as an object; clients send them as a text that holds one.
+void OpenArguments(json::value& call) {
+  json::object* object = call.if_object();
+  if (object == nullptr) return;
+  json::value* function = object->if_contains("function");
+  json::object* inside = function != nullptr ? function->if_object() : object;
+  json::value* arguments = inside != nullptr ? inside->if_contains("arguments") : nullptr;
+  if (arguments == nullptr || !arguments->is_string()) return;
+  absl::StatusOr<json::value> parsed = ParseJson(std::string(arguments->get_string().c_str()), "arguments");
+  if (parsed.ok() && parsed->is_object()) *arguments = *std::move(parsed);
+}
+
+absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index) {
+  bool known = false;
+  for (std::string_view role : kRoles) known |= message.role() == role;
+  if (!known) {
+    return InvalidArgument("chat.messages[{}].role: \"{}\" is not system, developer, user, assistant or tool", index,
+                           message.role());
+  }
+  json::object object;
+  object["role"] = message.role();
+  if (!message.has_has_content() || message.has_content()) {
+    object["content"] = message.content();
+  } else {
+    object["content"] = nullptr;
+  }
+  if (!message.name().empty()) object["name"] = message.name();
+  if (!message.tool_call_id().empty()) object["tool_call_id"] = message.tool_call_id();
+  if (!message.reasoning_content().empty()) object["reasoning_content"] = message.reasoning_content();
+  if (!message.tool_calls_json().empty()) {
+    const std::string field = fmt::format("chat.messages[{}].tool_calls_json", index);
+    ASSIGN_OR_RETURN(json::value calls, ParseJson(message.tool_calls_json(), field));
+    if (!calls.is_array()) return InvalidArgument("{}: is not a JSON array", field);
+    for (json::value& call : calls.get_array()) OpenArguments(call);
+    object["tool_calls"] = std::move(calls);
+  }
+  return object;
+}
+
+// Whether the template gets the tools: not with tool_choice "none".
+absl::StatusOr<bool> UsesTools(const v1::ChatPrompt& chat) {
+  if (chat.tools_json().empty()) return false;
+  if (chat.tool_choice_json().empty()) return true;
+  ASSIGN_OR_RETURN(const json::value choice, ParseJson(chat.tool_choice_json(), "chat.tool_choice_json"));
+  return !(choice.is_string() && choice.get_string() == "none");
+}
+
+absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
+  if (chat.messages().empty()) return InvalidArgument("chat.messages: is empty, expected at least one message");
+  if (static_cast<size_t>(chat.messages_size()) > kMostMessages) {
+    return InvalidArgument("chat.messages: {} messages, expected at most {}", chat.messages_size(), kMostMessages);
+  }
+  json::object variables;
+  if (!chat.template_arguments_json().empty()) {
+    ASSIGN_OR_RETURN(json::value arguments, ParseJson(chat.template_arguments_json(), "chat.template_arguments_json"));
+    if (!arguments.is_object()) return InvalidArgument("chat.template_arguments_json: is not a JSON object");
+    variables = std::move(arguments.get_object());
+  }
+  json::array messages;
+  for (int i = 0; i < chat.messages_size(); ++i) {
+    ASSIGN_OR_RETURN(json::object message, MessageObject(chat.messages(i), i));
+    messages.push_back(std::move(message));
+  }
+  variables["messages"] = std::move(messages);
+  variables["add_generation_prompt"] = !chat.has_add_generation_prompt() || chat.add_generation_prompt();
+  ASSIGN_OR_RETURN(const bool uses_tools, UsesTools(chat));
+  if (uses_tools) {
+    ASSIGN_OR_RETURN(json::value tools, ParseJson(chat.tools_json(), "chat.tools_json"));
+    if (!tools.is_array()) return InvalidArgument("chat.tools_json: is not a JSON array");
+    variables["tools"] = std::move(tools);
+  }
+  return variables;
+}
+
+json::object ModelVariables(const tokenizer::Tokenizer& tokenizer) {
+  json::object variables;
+  const auto set = [&](std::string_view name, std::optional<int32_t> id) {
+    const std::string_view spelling = id ? tokenizer.spelling(*id) : "";
+    variables[json::string_view(name.data(), name.size())] = json::string_view(spelling.data(), spelling.size());
+  };
+  set("bos_token", tokenizer.bos());
+  set("eos_token", tokenizer.eos());
+  return variables;
+}
+
+}  // namespace
+
+absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
+                                                         const std::tm& now) {
+  if (model.chat_template == nullptr) {
+    return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
+  }
+  ASSIGN_OR_RETURN(const json::object variables, TemplateVariables(chat));
+  absl::StatusOr<chat_template::RenderedPrompt> rendered =
+      model.chat_template->Render(variables, ModelVariables(*model.tokenizer), now);
+  if (!rendered.ok()) return Annotate(rendered.status(), "chat: the model's template");
+  return rendered;
+}
+
+absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
+                                                bool parse_special) {
+  ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(text, {.add_special = add_special,
+                                                                            .parse_special = parse_special}));
+  // A text that spells BOS itself does not get a second one.
+  const std::optional<int32_t> bos = model.tokenizer->bos();
+  if (add_special && parse_special && bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) {
+    ids.erase(ids.begin());
+  }
+  return ids;
+}
+
+absl::StatusOr<std::vector<int32_t>> PromptTokens(const LoadedModel& model, const v1::GenerateRequest& request,
+                                                  const std::tm& now) {
+  switch (request.prompt_case()) {
+    case v1::GenerateRequest::kChat: {
+      ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
+      std::vector<tokenizer::Segment> segments;
+      for (auto& run : rendered.runs) segments.push_back({.text = std::move(run.text), .trusted = run.trusted});
+      return model.tokenizer->EncodeSegments(segments);
+    }
+    case v1::GenerateRequest::kText:
+      return EncodeText(model, request.text(), /*add_special=*/true, request.parse_special());
+    case v1::GenerateRequest::kTokens:
+      return std::vector<int32_t>(request.tokens().ids().begin(), request.tokens().ids().end());
+    case v1::GenerateRequest::PROMPT_NOT_SET:
+      break;
+  }
+  return InvalidArgument("prompt: one of chat, text and tokens must be set");
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,35 @@
+// From what a client sends to the tokens that the model gets.
+//
+//   ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), local_time));
+//   ASSIGN_OR_RETURN(std::vector<int32_t> tokens, PromptTokens(model, request, local_time));
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/template/chat_template.h"
+#include "worker/loaded_model.h"
+
+namespace inferd::v1 {
+class ChatPrompt;
+class GenerateRequest;
+}  // namespace inferd::v1
+
+namespace inferd::worker {
+
+// FAILED_PRECONDITION: the model has no chat template. INVALID_ARGUMENT: a message or JSON text is wrong, or the
+// template refuses the messages.
+absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
+                                                         const std::tm& now);
+
+// The prompt's tokens, with BOS once where the file asks for it. INVALID_ARGUMENT: no prompt is set.
+absl::StatusOr<std::vector<int32_t>> PromptTokens(const LoadedModel& model, const v1::GenerateRequest& request,
+                                                  const std::tm& now);
+
+// Text to tokens as Tokenize and Generate do it.
+absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
+                                                bool parse_special);
+
+}  // namespace inferd::worker

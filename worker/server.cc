@@ -1,0 +1,69 @@
+// gRPC's own health and reflection services beside ours.
+#include "worker/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/stat.h>
+
+#include "config/base/status.h"
+#include "worker/inference_service.h"
+#include "worker/worker_service.h"
+
+namespace inferd::worker {
+namespace {
+
+constexpr char kInferenceService[] = "inferd.v1.Inference";
+constexpr int kMostRequestBytes = 64 << 20;
+constexpr std::chrono::seconds kShutdownTime(1);
+
+}  // namespace
+
+struct WorkerServer::Impl {
+  Impl(const std::string& model_name, uint64_t version) : worker(model_name, version) {}
+
+  void SetServing(bool serving) {
+    server->GetHealthCheckService()->SetServingStatus("", serving);
+    server->GetHealthCheckService()->SetServingStatus(kInferenceService, serving);
+  }
+
+  InferenceService inference;
+  WorkerService worker;
+  std::unique_ptr<grpc::Server> server;  // ends before the services
+};
+
+WorkerServer::WorkerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WorkerServer::~WorkerServer() = default;
+
+absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address& address,
+                                                                  const std::string& model_name, uint64_t version) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  auto impl = std::make_unique<Impl>(model_name, version);
+  grpc::ServerBuilder builder;
+  // Two processes on one port would take turns at answering.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetMaxReceiveMessageSize(kMostRequestBytes);
+  builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials());
+  builder.RegisterService(&impl->inference);
+  builder.RegisterService(&impl->worker);
+  const mode_t before = umask(0077);  // the socket is for this user alone
+  impl->server = builder.BuildAndStart();
+  umask(before);
+  if (impl->server == nullptr) return Unavailable("listen: {} cannot be bound", address.ToString());
+  impl->worker.OnDrain([server = impl.get()] { server->SetServing(false); });
+  impl->SetServing(false);
+  return std::unique_ptr<WorkerServer>(new WorkerServer(std::move(impl)));
+}
+
+void WorkerServer::Serve(const LoadedModel& model) {
+  impl_->inference.SetModel(model);
+  impl_->worker.SetModel(model);
+  impl_->SetServing(true);
+}
+
+void WorkerServer::BeginDrain() { impl_->SetServing(false); }
+
+void WorkerServer::Shutdown() { impl_->server->Shutdown(std::chrono::system_clock::now() + kShutdownTime); }
+
+}  // namespace inferd::worker

@@ -1,0 +1,38 @@
+// The gRPC server of a worker: Inference, Worker, health and reflection on one address. It listens before the model is
+// there, so that its health can be asked for.
+//
+//   ASSIGN_OR_RETURN(std::unique_ptr<WorkerServer> server, WorkerServer::Start(address, "chat", 2));
+//   server->Serve(*model);                 // health becomes SERVING
+//   server->BeginDrain();                  // NOT_SERVING
+//   server->Shutdown();
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/base/address.h"
+#include "worker/loaded_model.h"
+
+namespace inferd::worker {
+
+class WorkerServer {
+ public:
+  // UNAVAILABLE: the address cannot be listened on.
+  static absl::StatusOr<std::unique_ptr<WorkerServer>> Start(const Address& address, const std::string& model_name,
+                                                             uint64_t version);
+  ~WorkerServer();
+
+  // `model` outlives the server.
+  void Serve(const LoadedModel& model);
+  void BeginDrain();
+  // Ends all calls that are left.
+  void Shutdown();
+
+ private:
+  struct Impl;
+  explicit WorkerServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inferd::worker
