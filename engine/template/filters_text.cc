@@ -109,7 +109,6 @@ absl::StatusOr<Value> Indent(Heap& heap, const Value& self, const Bound& argumen
 }
 
 absl::StatusOr<Value> Truncate(Heap& heap, const Value& self, const Bound& arguments) {
-  ASSIGN_OR_RETURN(const Value value, NeedText(self));
   ASSIGN_OR_RETURN(const int64_t length, arguments.Integer(0, 255));
   ASSIGN_OR_RETURN(const Value* end_value, arguments.String(2));
   ASSIGN_OR_RETURN(const int64_t leeway,
@@ -118,10 +117,11 @@ absl::StatusOr<Value> Truncate(Heap& heap, const Value& self, const Bound& argum
   const auto end_size = static_cast<int64_t>(CountCodePoints(end.bytes()));
   if (length < end_size) return InvalidArgument("expected length >= {}, got {}", end_size, length);
   if (leeway < 0) return InvalidArgument("expected leeway >= 0, got {}", leeway);
+  ASSIGN_OR_RETURN(const int64_t size, LengthOf(self));  // what is short enough stays, whatever it is
+  if (size <= length || size - length <= leeway) return self;
+  ASSIGN_OR_RETURN(const Value value, NeedText(self));
   const Text& text = value.text();
   RETURN_IF_ERROR(heap.CheckString(text.size()));
-  const auto size = static_cast<int64_t>(CountCodePoints(text.bytes()));
-  if (size <= length || size - length <= leeway) return value;
   Text cut = text.Slice(0, OffsetOfCodePoint(text.bytes(), static_cast<size_t>(length - end_size)));
   if (!arguments.Truth(1, false)) {
     const size_t space = cut.bytes().rfind(' ');

@@ -27,7 +27,10 @@ class PercentFormatter {
       if (percent < bytes_.size()) RETURN_IF_ERROR(Directive());
       RETURN_IF_ERROR(heap_.CheckSize(out_.size()));
     }
-    const size_t given = values_.is_tuple() ? values_.items().size() : values_.is_dict() ? 0 : 1;
+    // What could give values by name need not give any: Python takes all that has elements for that, but text.
+    const bool may_be_unused = values_.is_dict() || values_.is_list() || values_.is_undefined() ||
+                               (values_.is_object() && values_.object().TypeName() == "range");
+    const size_t given = values_.is_tuple() ? values_.items().size() : may_be_unused ? 0 : 1;
     if (used_ < given && !named_) return InvalidArgument("not all arguments converted during string formatting");
     return heap_.String(std::move(out_), format_.string().markup);
   }

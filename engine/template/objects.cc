@@ -80,6 +80,17 @@ absl::StatusOr<std::optional<Value>> RangeObject::Item(Heap&, const Value& key) 
   return std::optional<Value>(Value::Integer(begin_ + index * step_));
 }
 
+absl::StatusOr<Value> RangeObject::Slice(Heap& heap, int64_t begin, int64_t end, int64_t step, int64_t count) const {
+  const auto number_at = [this](int64_t place) { return begin_ + static_cast<__int128>(place) * step_; };
+  const __int128 new_step = static_cast<__int128>(step_) * step;
+  for (const __int128 number : {number_at(begin), number_at(end), new_step}) {
+    if (number > INT64_MAX || number < INT64_MIN) return InvalidArgument("an integer needs more than 64 bits");
+  }
+  return heap.OfObject(std::make_shared<RangeObject>(static_cast<int64_t>(number_at(begin)),
+                                                     static_cast<int64_t>(number_at(end)),
+                                                     static_cast<int64_t>(new_step), count));
+}
+
 absl::StatusOr<std::optional<Value>> RangeObject::Attribute(Heap&, const Value&, std::string_view name) {
   if (name == "start") return std::optional<Value>(Value::Integer(begin_));
   if (name == "stop") return std::optional<Value>(Value::Integer(end_));

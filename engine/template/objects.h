@@ -60,6 +60,8 @@ class RangeObject final : public Object {
   absl::StatusOr<std::optional<Value>> Item(Heap& heap, const Value& key) override;
   absl::StatusOr<std::optional<Value>> Attribute(Heap& heap, const Value& self, std::string_view name) override;
   bool reversible() const override { return true; }
+  // The range of the elements at begin, begin + step, ... before `end`: places in this one.
+  absl::StatusOr<Value> Slice(Heap& heap, int64_t begin, int64_t end, int64_t step, int64_t count) const;
   absl::StatusOr<bool> Equals(Heap& heap, const Object& other) const override;
   absl::Status AppendRepr(Heap& heap, Text& out) const override;
 

@@ -24,6 +24,7 @@ class Parser final : public ExpressionParser {
   absl::StatusOr<SyntaxTree> Run() {
     SyntaxTree tree;
     ASSIGN_OR_RETURN(tree.body, ParseBody({}));
+    if (!unknown_.empty()) return unknown_.front();
     tree.symbols = std::move(symbols_);
     tree.blocks = std::move(blocks_);
     return tree;
@@ -165,6 +166,9 @@ absl::StatusOr<StatementPtr> Parser::ParseSet(Position position) {
 absl::StatusOr<StatementPtr> Parser::ParseFor(Position position) {
   StatementPtr loop = New(StatementKind::kFor, position);
   ASSIGN_OR_RETURN(loop->target, ParseTarget("in", false));
+  if (loop->target->kind == ExpressionKind::kName && loop->target->symbol == kLoopSymbol) {
+    return ErrorAt(loop->target->position, "the elements of a loop cannot be named 'loop'");
+  }
   RETURN_IF_ERROR(ExpectName("in"));
   ASSIGN_OR_RETURN(ExpressionPtr iterated, ParseTuple(false, "recursive"));
   loop->expressions.push_back(std::move(iterated));

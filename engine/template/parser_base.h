@@ -67,8 +67,10 @@ class ExpressionParser : public ParserBase {
   };
   std::vector<Usage> usages_{1};
   void NoteUse(Symbol symbol);
-  // In a branch that may never run an unknown filter or test is an error only when it is reached.
-  bool lenient_ = false;
+  // Unknown filters and tests are errors of the template, but in a branch that may never run they are errors only when
+  // they are reached: whoever parsed such a branch drops what was noted in it.
+  std::vector<absl::Status> unknown_;
+  bool lenient_ = false;  // in the branches of an if statement
 
  private:
   absl::StatusOr<ExpressionPtr> ParseConditional();

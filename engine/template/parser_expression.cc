@@ -82,10 +82,9 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseExpression(bool with_condit
 }
 
 absl::StatusOr<ExpressionPtr> ExpressionParser::ParseConditional() {
-  const bool was_lenient = lenient_;
+  const size_t unknown_before = unknown_.size();
   ASSIGN_OR_RETURN(ExpressionPtr value, ParseBinary(0));
   while (current().IsName("if")) {
-    lenient_ = true;
     ExpressionPtr conditional = New(ExpressionKind::kConditional, Take().position);
     ASSIGN_OR_RETURN(ExpressionPtr condition, ParseBinary(0));
     ExpressionPtr otherwise;
@@ -96,8 +95,8 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseConditional() {
     conditional->operands.push_back(std::move(value));
     conditional->operands.push_back(std::move(otherwise));
     ASSIGN_OR_RETURN(value, Finish(std::move(conditional)));
+    unknown_.resize(unknown_before);
   }
-  lenient_ = was_lenient;
   return value;
 }
 

@@ -166,7 +166,7 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseFilters(ExpressionPtr value
     ASSIGN_OR_RETURN(filter->name, ParseDottedName());
     filter->builtin = FindFilter(filter->name);
     if (filter->builtin == nullptr && !lenient_) {
-      return ErrorAt(filter->position, fmt::format("no filter named '{}'", filter->name));
+      unknown_.push_back(ErrorAt(filter->position, fmt::format("no filter named '{}'", filter->name)));
     }
     if (current().IsOperator("(")) {
       ASSIGN_OR_RETURN(filter->call, ParseCallArguments());
@@ -183,7 +183,7 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseTest(ExpressionPtr value) {
   ASSIGN_OR_RETURN(test->name, ParseDottedName());
   test->builtin = FindTest(test->name);
   if (test->builtin == nullptr && !lenient_) {
-    return ErrorAt(test->position, fmt::format("no test named '{}'", test->name));
+    unknown_.push_back(ErrorAt(test->position, fmt::format("no test named '{}'", test->name)));
   }
   const Token& token = current();
   const bool is_word = token.type == TokenType::kName && !token.IsName("else") && !token.IsName("or") &&

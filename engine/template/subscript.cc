@@ -5,6 +5,7 @@
 #include "engine/template/compare.h"
 #include "engine/template/format.h"
 #include "engine/template/methods.h"
+#include "engine/template/objects.h"
 #include "engine/template/operators.h"
 #include "engine/template/print.h"
 #include "engine/template/unicode.h"
@@ -50,6 +51,7 @@ absl::StatusOr<std::optional<Value>> GetOwnItem(Heap& heap, const Value& value, 
 
 struct Range {
   int64_t begin;
+  int64_t end;
   int64_t step;
   int64_t count;
 };
@@ -67,7 +69,9 @@ absl::StatusOr<Range> ResolveSlice(int64_t length, const Value& begin_value, con
   ASSIGN_OR_RETURN(const std::optional<int64_t> begin_bound, SliceBound(begin_value));
   ASSIGN_OR_RETURN(const std::optional<int64_t> end_bound, SliceBound(end_value));
   ASSIGN_OR_RETURN(const std::optional<int64_t> step_bound, SliceBound(step_value));
-  const int64_t step = std::max(step_bound.value_or(1), -INT64_MAX);
+  // A larger stride than any sequence is long takes the same elements.
+  constexpr int64_t kMaxStep = int64_t{1} << 40;
+  const int64_t step = std::clamp(step_bound.value_or(1), -kMaxStep, kMaxStep);
   if (step == 0) return InvalidArgument("slice step cannot be zero");
   const int64_t lowest = step < 0 ? -1 : 0;
   const int64_t highest = step < 0 ? length - 1 : length;
@@ -80,7 +84,7 @@ absl::StatusOr<Range> ResolveSlice(int64_t length, const Value& begin_value, con
   const int64_t end = place(end_bound, step < 0 ? lowest : highest);
   const int64_t span = step < 0 ? begin - end : end - begin;
   const int64_t stride = step < 0 ? -step : step;
-  return Range{begin, step, span <= 0 ? 0 : (span - 1) / stride + 1};
+  return Range{begin, end, step, span <= 0 ? 0 : (span - 1) / stride + 1};
 }
 
 absl::StatusOr<Value> SliceString(Heap& heap, const StringBox& string, const Range& range) {
@@ -98,7 +102,6 @@ absl::StatusOr<Value> SliceString(Heap& heap, const StringBox& string, const Ran
   Text text;
   for (int64_t i = 0, at = range.begin; i < range.count; ++i, at += range.step) {
     text.AppendSlice(string.text, offsets[static_cast<size_t>(at)], offsets[static_cast<size_t>(at) + 1]);
-    if (i + 1 == range.count) break;  // the next place may not fit into the type
   }
   return heap.String(std::move(text), string.markup);
 }
@@ -150,24 +153,21 @@ absl::StatusOr<Value> GetAttribute(Heap& heap, const Value& value, std::string_v
 absl::StatusOr<Value> GetSlice(Heap& heap, const Value& value, const Value& begin, const Value& end,
                                const Value& step) {
   if (value.is_undefined()) return UndefinedError(value);
-  Value sequence = value;
-  if (value.is_object() && value.object().TypeName() == "range") {
-    ASSIGN_OR_RETURN(std::shared_ptr<const Sequence> items, Iterate(heap, value));
-    sequence = Value::List(std::move(items));
+  auto* numbers = value.is_object() ? dynamic_cast<RangeObject*>(&value.object()) : nullptr;
+  if (!value.is_string() && !value.is_sequence() && numbers == nullptr) {
+    return InvalidArgument("'{}' object cannot be sliced", value.TypeName());
   }
-  if (!sequence.is_string() && !sequence.is_sequence()) {
-    return heap.Undefined(fmt::format("'{} object' cannot be sliced", value.TypeName()));
-  }
-  ASSIGN_OR_RETURN(const int64_t length, LengthOf(sequence));
+  ASSIGN_OR_RETURN(const int64_t length, LengthOf(value));
   ASSIGN_OR_RETURN(const Range range, ResolveSlice(length, begin, end, step));
-  if (sequence.is_string()) return SliceString(heap, sequence.string(), range);
+  if (numbers != nullptr) return numbers->Slice(heap, range.begin, range.end, range.step, range.count);
+  if (value.is_string()) return SliceString(heap, value.string(), range);
   RETURN_IF_ERROR(heap.CheckElements(static_cast<uint64_t>(range.count)));
   std::vector<Value> items;
   items.reserve(static_cast<size_t>(range.count));
   for (int64_t i = 0; i < range.count; ++i) {
-    items.push_back(sequence.items()[static_cast<size_t>(range.begin + i * range.step)]);
+    items.push_back(value.items()[static_cast<size_t>(range.begin + i * range.step)]);
   }
-  return sequence.is_tuple() ? heap.Tuple(std::move(items)) : heap.List(std::move(items));
+  return value.is_tuple() ? heap.Tuple(std::move(items)) : heap.List(std::move(items));
 }
 
 }  // namespace inferd::chat_template

@@ -86,10 +86,12 @@ absl::StatusOr<Value> IsUpperCase(Heap& heap, const Value& self, const Bound&) {
   return CaseTest(heap, self, "isupper");
 }
 
-absl::StatusOr<Value> IsFilter(Heap&, const Value& self, const Bound&) {
+absl::StatusOr<Value> IsFilter(Heap& heap, const Value& self, const Bound&) {
+  RETURN_IF_ERROR(HashOf(heap, self).status());
   return Value::Bool(self.is_string() && FindFilter(self.bytes()) != nullptr);
 }
-absl::StatusOr<Value> IsTest(Heap&, const Value& self, const Bound&) {
+absl::StatusOr<Value> IsTest(Heap& heap, const Value& self, const Bound&) {
+  RETURN_IF_ERROR(HashOf(heap, self).status());
   return Value::Bool(self.is_string() && FindTest(self.bytes()) != nullptr);
 }
 
