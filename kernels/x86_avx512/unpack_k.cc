@@ -35,8 +35,8 @@ void StoreMinimums(__m512i four, int16_t (*minimums)[kPanelRows][2]) {
 void UnpackHeader(const uint8_t* rows, size_t stride, PanelBlock256& block) {
   __m512i header[4];  // d and dmin, then 12 bytes s[0..11]
   LoadTransposed16(rows, stride, header);
-  _mm512_store_ps(block.scale, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(header[0])));
-  _mm512_store_ps(block.minimum, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(header[0], 16))));
+  _mm512_store_ps(block.scale, LowHalves(header[0]));
+  _mm512_store_ps(block.minimum, HighHalves(header[0]));
   const __m512i low6 = _mm512_set1_epi8(63), low4 = _mm512_set1_epi8(15), high2 = _mm512_set1_epi8(48);
   const __m512i s0 = header[1], s4 = header[2], s8 = header[3];
   StoreScales(_mm512_and_si512(s0, low6), block.scales);
