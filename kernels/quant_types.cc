@@ -46,4 +46,6 @@ const TypeTraits* FindTensorType(uint32_t gguf_id) {
   return nullptr;
 }
 
+const TypeTraits& TraitsOf(TensorType type) { return *FindTensorType(static_cast<uint32_t>(type)); }
+
 }  // namespace inferd::kernels

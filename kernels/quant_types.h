@@ -56,6 +56,6 @@ struct TypeTraits {
 
 // nullptr for an identifier that is not a tensor type of this table.
 const TypeTraits* FindTensorType(uint32_t gguf_id);
-inline const TypeTraits& TraitsOf(TensorType type) { return *FindTensorType(static_cast<uint32_t>(type)); }
+const TypeTraits& TraitsOf(TensorType type);
 
 }  // namespace inferd::kernels

@@ -1,11 +1,17 @@
 // Which panel format each type has.
 #include "kernels/x86_avx512/formats.h"
 
+#include "kernels/panels/unpack_any.h"
+
 namespace inferd::kernels::avx512 {
 namespace {
 
 using enum TensorType;
 using enum TileKind;
+
+constexpr panels::PanelStyle kStyle{.bias = 128, .paired_scales = false};
+template <TensorType kType>
+constexpr auto* Any = panels::UnpackAny<kStyle, kType>;
 
 struct Entry {
   TensorType type;
@@ -13,29 +19,29 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {kQ4_0, {kSigned32, UnpackQ4_0}},
-    {kQ4_1, {kUnsigned32Added, UnpackQ4_1}},
-    {kQ5_0, {kSigned32, UnpackQ5_0}},
-    {kQ5_1, {kUnsigned32Added, UnpackQ5_1}},
-    {kQ8_0, {kSigned32, UnpackQ8_0}},
-    {kIQ4_NL, {kSigned32, UnpackIQ4_NL}},
-    {kMXFP4, {kSigned32, UnpackAny<kMXFP4>}},
-    {kNVFP4, {kSigned16, UnpackAny<kNVFP4>}},
-    {kQ2_K, {kSuperMinimum16, UnpackAny<kQ2_K>}},
-    {kQ3_K, {kSuperSigned16, UnpackAny<kQ3_K>}},
-    {kQ4_K, {kSuperMinimum32, UnpackQ4_K}},
-    {kQ5_K, {kSuperMinimum32, UnpackQ5_K}},
-    {kQ6_K, {kSuperSigned16, UnpackQ6_K}},
-    {kIQ4_XS, {kSuperSigned16, UnpackAny<kIQ4_XS>}},
-    {kIQ1_S, {kSuperSigned16, UnpackAny<kIQ1_S>}},
-    {kIQ1_M, {kSuperSigned16, UnpackAny<kIQ1_M>}},
-    {kIQ2_XXS, {kSuperSigned16, UnpackAny<kIQ2_XXS>}},
-    {kIQ2_XS, {kSuperSigned16, UnpackAny<kIQ2_XS>}},
-    {kIQ2_S, {kSuperSigned16, UnpackAny<kIQ2_S>}},
-    {kIQ3_XXS, {kSuperSigned16, UnpackAny<kIQ3_XXS>}},
-    {kIQ3_S, {kSuperSigned16, UnpackAny<kIQ3_S>}},
-    {kTQ1_0, {kSuperSigned16, UnpackAny<kTQ1_0>}},
-    {kTQ2_0, {kSuperSigned16, UnpackAny<kTQ2_0>}},
+    {kQ4_0, {UnpackQ4_0, TileOf<kSigned32>}},
+    {kQ4_1, {UnpackQ4_1, TileOf<kUnsigned32Added>}},
+    {kQ5_0, {UnpackQ5_0, TileOf<kSigned32>}},
+    {kQ5_1, {UnpackQ5_1, TileOf<kUnsigned32Added>}},
+    {kQ8_0, {UnpackQ8_0, TileOf<kSigned32>}},
+    {kIQ4_NL, {UnpackIQ4_NL, TileOf<kSigned32>}},
+    {kMXFP4, {Any<kMXFP4>, TileOf<kSigned32>}},
+    {kNVFP4, {Any<kNVFP4>, TileOf<kSigned16>}},
+    {kQ2_K, {Any<kQ2_K>, TileOf<kSuperMinimum16>}},
+    {kQ3_K, {Any<kQ3_K>, TileOf<kSuperSigned16>}},
+    {kQ4_K, {UnpackQ4_K, TileOf<kSuperMinimum32>}},
+    {kQ5_K, {UnpackQ5_K, TileOf<kSuperMinimum32>}},
+    {kQ6_K, {UnpackQ6_K, TileOf<kSuperSigned16>}},
+    {kIQ4_XS, {Any<kIQ4_XS>, TileOf<kSuperSigned16>}},
+    {kIQ1_S, {Any<kIQ1_S>, TileOf<kSuperSigned16>}},
+    {kIQ1_M, {Any<kIQ1_M>, TileOf<kSuperSigned16>}},
+    {kIQ2_XXS, {Any<kIQ2_XXS>, TileOf<kSuperSigned16>}},
+    {kIQ2_XS, {Any<kIQ2_XS>, TileOf<kSuperSigned16>}},
+    {kIQ2_S, {Any<kIQ2_S>, TileOf<kSuperSigned16>}},
+    {kIQ3_XXS, {Any<kIQ3_XXS>, TileOf<kSuperSigned16>}},
+    {kIQ3_S, {Any<kIQ3_S>, TileOf<kSuperSigned16>}},
+    {kTQ1_0, {Any<kTQ1_0>, TileOf<kSuperSigned16>}},
+    {kTQ2_0, {Any<kTQ2_0>, TileOf<kSuperSigned16>}},
 };
 
 }  // namespace

@@ -1,9 +1,35 @@
-// The unpackers behind FormatOf, see panel.h.
+// Panels of the avx512 variant: how each type is unpacked, and which tile multiplies it.
+//
+// Values are the unsigned operand of vpdpbusd. "Signed" tiles take the value + 128, so that an accumulator which starts
+// at the activations' offset ends as the sum of the values themselves; the others take values that are never negative.
 #pragma once
 
-#include "kernels/x86_avx512/panel.h"
+#include "kernels/panels/panel.h"
 
 namespace inferd::kernels::avx512 {
+
+using panels::kPanelRows;
+using panels::PanelBlock256;
+using panels::PanelBlock32;
+using panels::PanelFormat;
+using panels::TileArguments;
+using panels::TileFunction;
+
+constexpr int kTilePanels = 2;
+constexpr int kTileTokens = 6;
+
+enum class TileKind : uint8_t {
+  kSigned32,         // Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4
+  kUnsigned32Added,  // Q4_1, Q5_1
+  kSigned16,         // NVFP4
+  kSuperSigned16,    // 256 elements, integer scales of 16
+  kSuperMinimum16,   // Q2_K
+  kSuperMinimum32,   // Q4_K, Q5_K
+};
+
+// panels 1..kTilePanels, tokens 1..kTileTokens
+template <TileKind kKind>
+TileFunction TileOf(int panels, int tokens);
 
 void UnpackQ4_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ4_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
@@ -15,8 +41,6 @@ void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
 void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 
-// For any other quantized type, through the reference's view of its blocks.
-template <TensorType kType>
-void UnpackAny(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 
 }  // namespace inferd::kernels::avx512

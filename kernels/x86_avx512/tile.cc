@@ -1,8 +1,9 @@
 // The micro-kernels; the arithmetic is that of reference/matmul.cc. A tile keeps one sum of f32 and one of int32 for
 // each panel and token in registers: 24 of 32 for two panels and six tokens.
-#include "kernels/x86_avx512/tile.h"
+#include <immintrin.h>
 
 #include "kernels/activations.h"
+#include "kernels/x86_avx512/formats.h"
 
 #define INFERD_INLINE inline __attribute__((always_inline))
 
@@ -38,7 +39,7 @@ struct Tile {
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) y[t] = static_cast<const ActivationBlock*>(a.activations[t]);
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      sums[p][t] = _mm512_maskz_loadu_ps(a.first ? 0 : a.mask[p], a.out[t] + p * kPanelRows);
+      sums[p][t] = a.first ? _mm512_setzero_ps() : _mm512_loadu_ps(a.out[t] + p * kPanelRows);
     });
   }
 
@@ -51,7 +52,7 @@ struct Tile {
 
   INFERD_INLINE void Finish(const TileArguments& a) const {
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      _mm512_mask_storeu_ps(a.out[t] + p * kPanelRows, a.mask[p], sums[p][t]);
+      _mm512_storeu_ps(a.out[t] + p * kPanelRows, sums[p][t]);
     });
   }
 
@@ -166,9 +167,9 @@ void Tile256(const TileArguments& a) {
   tile.Finish(a);
 }
 
-template <int kPanels, int kTokens>
-TileFunction OfKind(TileKind kind) {
-  switch (kind) {
+template <TileKind kKind, int kPanels, int kTokens>
+constexpr TileFunction OfKind() {
+  switch (kKind) {
     case TileKind::kSigned32:
       return Tile32<true, kPanels, kTokens>;
     case TileKind::kUnsigned32Added:
@@ -185,28 +186,36 @@ TileFunction OfKind(TileKind kind) {
   return nullptr;
 }
 
-template <int kPanels>
-TileFunction OfTokens(TileKind kind, int tokens) {
+template <TileKind kKind, int kPanels>
+TileFunction OfTokens(int tokens) {
   switch (tokens) {
     case 1:
-      return OfKind<kPanels, 1>(kind);
+      return OfKind<kKind, kPanels, 1>();
     case 2:
-      return OfKind<kPanels, 2>(kind);
+      return OfKind<kKind, kPanels, 2>();
     case 3:
-      return OfKind<kPanels, 3>(kind);
+      return OfKind<kKind, kPanels, 3>();
     case 4:
-      return OfKind<kPanels, 4>(kind);
+      return OfKind<kKind, kPanels, 4>();
     case 5:
-      return OfKind<kPanels, 5>(kind);
+      return OfKind<kKind, kPanels, 5>();
     default:
-      return OfKind<kPanels, kTileTokens>(kind);
+      return OfKind<kKind, kPanels, kTileTokens>();
   }
 }
 
 }  // namespace
 
-TileFunction TileOf(TileKind kind, int panels, int tokens) {
-  return panels == 1 ? OfTokens<1>(kind, tokens) : OfTokens<kTilePanels>(kind, tokens);
+template <TileKind kKind>
+TileFunction TileOf(int panels, int tokens) {
+  return panels == 1 ? OfTokens<kKind, 1>(tokens) : OfTokens<kKind, kTilePanels>(tokens);
 }
+
+template TileFunction TileOf<TileKind::kSigned32>(int, int);
+template TileFunction TileOf<TileKind::kUnsigned32Added>(int, int);
+template TileFunction TileOf<TileKind::kSigned16>(int, int);
+template TileFunction TileOf<TileKind::kSuperSigned16>(int, int);
+template TileFunction TileOf<TileKind::kSuperMinimum16>(int, int);
+template TileFunction TileOf<TileKind::kSuperMinimum32>(int, int);
 
 }  // namespace inferd::kernels::avx512
