@@ -1,45 +1,42 @@
-// All templates of ../shared/oracles/templates: equal text, or an error where Python's jinja2 fails.
+// Whole templates and snippets against the text that Python's jinja2 makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
-#include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "engine/template/chat_template.h"
+#include "engine/template/test_support.h"
 
 namespace inferd::chat_template {
 namespace {
 
-const std::filesystem::path kOracles = std::filesystem::path(INFERD_SOURCE_DIR) / "../shared/oracles/templates";
+using testing::HasSubstr;
 
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+const std::filesystem::path kSource = INFERD_SOURCE_DIR;
 
-// The date that the oracles were made with: Sunday 2026-11-29 12:34:56.
-std::tm OracleNow() {
-  std::tm now{};
-  now.tm_year = 126;
-  now.tm_mon = 10;
-  now.tm_mday = 29;
-  now.tm_hour = 12;
-  now.tm_min = 34;
-  now.tm_sec = 56;
-  now.tm_wday = 0;
-  now.tm_yday = 332;
-  return now;
+// `row` has "error" (what Python raised) or the expected text under `text_key`.
+void ExpectAsPython(const absl::StatusOr<RenderedPrompt>& prompt, const boost::json::object& row,
+                    std::string_view text_key) {
+  if (const boost::json::value* raised = row.if_contains("error")) {
+    const std::string error(raised->as_string());
+    EXPECT_EQ(prompt.status().code(), absl::StatusCode::kInvalidArgument) << "Python: " << error;
+    constexpr std::string_view kRaised = "TemplateError: ";
+    if (error.starts_with(kRaised)) {
+      EXPECT_THAT(std::string(prompt.status().message()), HasSubstr(error.substr(kRaised.size())));
+    }
+  } else {
+    EXPECT_TRUE(prompt.ok()) << prompt.status();
+    EXPECT_EQ(prompt.ok() ? prompt->Text() : "", std::string(row.at({text_key.data(), text_key.size()}).as_string()));
+  }
 }
 
 TEST(Oracle, RendersEveryTemplateAsPythonDoes) {
-  if (!std::filesystem::exists(kOracles)) GTEST_SKIP() << "no oracle files at " << kOracles;
+  const std::filesystem::path oracles = kSource / "../shared/oracles/templates";
+  if (!std::filesystem::exists(oracles)) GTEST_SKIP() << "no oracle files at " << oracles;
   int cases = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kOracles)) {
+  for (const auto& entry : std::filesystem::directory_iterator(oracles)) {
     if (entry.path().extension() != ".jinja") continue;
     SCOPED_TRACE(entry.path().filename());
     const auto chat = ChatTemplate::Parse(ReadFile(entry.path()));
@@ -50,22 +47,24 @@ TEST(Oracle, RendersEveryTemplateAsPythonDoes) {
     for (const boost::json::value& value : all_cases.as_array()) {
       const boost::json::object& row = value.as_object();
       SCOPED_TRACE(row.at("name").as_string());
-      const auto prompt = (*chat)->Render(row.at("context").as_object(), {}, OracleNow());
+      ExpectAsPython((*chat)->Render(row.at("context").as_object(), {}, TestTime()), row, "expected");
       ++cases;
-      if (row.contains("error")) {
-        const std::string error(row.at("error").as_string());
-        EXPECT_EQ(prompt.status().code(), absl::StatusCode::kInvalidArgument) << "Python: " << error;
-        constexpr std::string_view kRaised = "TemplateError: ";
-        if (error.starts_with(kRaised)) {
-          EXPECT_THAT(std::string(prompt.status().message()), testing::HasSubstr(error.substr(kRaised.size())));
-        }
-      } else {
-        EXPECT_TRUE(prompt.ok()) << prompt.status();
-        EXPECT_EQ(prompt.ok() ? prompt->Text() : "", std::string(row.at("expected").as_string()));
-      }
     }
   }
   EXPECT_GT(cases, 500);
+}
+
+TEST(Snippets, RenderAsPythonDoes) {
+  const std::filesystem::path folder = kSource / "tests/golden/templates";
+  const std::string context = ReadFile(folder / "context.json");
+  const boost::json::value rows = boost::json::parse(ReadFile(folder / "snippets.json"));
+  for (const boost::json::value& value : rows.as_array()) {
+    const boost::json::object& row = value.as_object();
+    const std::string source(row.at("template").as_string());
+    SCOPED_TRACE(source);
+    ExpectAsPython(RenderSource(source, context), row, "text");
+  }
+  EXPECT_GT(rows.as_array().size(), 300u);
 }
 
 }  // namespace
