@@ -9,17 +9,18 @@
 #include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
-#include "kernels/x86_avx2/peak.h"
 #include "kernels/x86_avx2/lanes.h"
+#include "kernels/x86_avx2/peak.h"
+#include "kernels/x86_avx2/products.h"
 
 namespace inferd::kernels::avx2 {
 
 const Kernels kTable = {
     .name = "avx2",
     .activation_row_bytes = reference::ActivationRowBytes,
-    .quantize_rows = reference::QuantizeRows,
-    .matmul_scratch_bytes = reference::MatmulScratchBytes,
-    .matmul = reference::Matmul,
+    .quantize_rows = QuantizeRows,
+    .matmul_scratch_bytes = MatmulScratchBytes,
+    .matmul = Matmul,
     .dequantize_row = reference::DequantizeRow,
 
     .rms_norm = lanes::RmsNorm<Lanes>,
