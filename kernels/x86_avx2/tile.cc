@@ -18,6 +18,9 @@ INFERD_INLINE __m256i BroadcastDword(const void* p) {
 
 INFERD_INLINE __m256i LoadHalf(const void* p, int half) { return _mm256_load_si256((const __m256i*)p + half); }
 
+// Keeps the compiler from making a tree of the additions, for which the registers do not suffice.
+INFERD_INLINE void KeepInRegister(__m256i& v) { __asm__("" : "+x"(v)); }
+
 // Calls f(half, token), unrolled.
 template <int kTokens, typename F>
 INFERD_INLINE void ForEach(const F& f) {
@@ -72,6 +75,7 @@ struct Tile {
             const __m256i sum = kBits == 8 ? _mm256_maddubs_epi16(_mm256_abs_epi8(w[h]), _mm256_sign_epi8(quants, w[h]))
                                            : _mm256_maddubs_epi16(w[h], quants);
             pairs[h][t] = c == begin ? sum : _mm256_add_epi16(pairs[h][t], sum);
+            KeepInRegister(pairs[h][t]);
           }
         }
       }
