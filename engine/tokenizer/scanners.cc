@@ -112,16 +112,16 @@ const char* ScanGpt2Word(const CharacterReader& reader, const char* at) {
     }                                                                                        \
   }
 WORD_SCANNER(ScanGpt2, ScanGpt2Word)
-WORD_SCANNER(ScanCl100k, ScanCl100kWord<{.digits = 3}>)
-WORD_SCANNER(ScanCl100kDigit, ScanCl100kWord<{}>)
-WORD_SCANNER(ScanCl100kDigits, ScanCl100kWord<{.digits = kAnyNumber}>)
-WORD_SCANNER(ScanQwen35, ScanCl100kWord<{.word = kLetters | kMarks}>)
-WORD_SCANNER(ScanSeedCoder, ScanCl100kWord<{.tail = Tail::kNone}>)
-WORD_SCANNER(ScanUfakzeka, ScanCl100kWord<{.contractions = false}>)
-WORD_SCANNER(ScanO200k, ScanO200kWord<{}>)
-WORD_SCANNER(ScanO200kDigit, ScanO200kWord<{.digits = 1}>)
-WORD_SCANNER(ScanTekken, (ScanO200kWord<{.digits = 1, .contractions = false}>))
-WORD_SCANNER(ScanKimiK2, (ScanO200kWord<{.han = true, .tail = Tail::kNewlines}>))
+WORD_SCANNER(ScanCl100k, ScanCl100kWord<Cl100kOptions{.digits = 3}>)
+WORD_SCANNER(ScanCl100kDigit, ScanCl100kWord<Cl100kOptions{}>)
+WORD_SCANNER(ScanCl100kDigits, ScanCl100kWord<Cl100kOptions{.digits = kAnyNumber}>)
+WORD_SCANNER(ScanQwen35, ScanCl100kWord<Cl100kOptions{.word = kLetters | kMarks}>)
+WORD_SCANNER(ScanSeedCoder, ScanCl100kWord<Cl100kOptions{.tail = Tail::kNone}>)
+WORD_SCANNER(ScanUfakzeka, ScanCl100kWord<Cl100kOptions{.contractions = false}>)
+WORD_SCANNER(ScanO200k, ScanO200kWord<O200kOptions{}>)
+WORD_SCANNER(ScanO200kDigit, ScanO200kWord<O200kOptions{.digits = 1}>)
+WORD_SCANNER(ScanTekken, (ScanO200kWord<O200kOptions{.digits = 1, .contractions = false}>))
+WORD_SCANNER(ScanKimiK2, (ScanO200kWord<O200kOptions{.han = true, .tail = Tail::kNewlines}>))
 #undef WORD_SCANNER
 
 }  // namespace inferd::tokenizer
