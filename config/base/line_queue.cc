@@ -63,7 +63,7 @@ bool WriteAll(State& state, std::string_view text) {
 
 // Joins whole waiting lines up to the atomic size, at least one; returns how many.
 template <typename State>
-uint64_t TakeBatch(State& state, std::string& batch) {
+uint64_t TakeBatch(State& state, std::string& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
   uint64_t count = 0;
   while (!state.lines.empty() && (count == 0 || batch.size() + state.lines.front().size() <= kAtomicBytes)) {
     batch += state.lines.front();
