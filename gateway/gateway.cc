@@ -11,6 +11,7 @@
 #include "gateway/auth/access.h"
 #include "gateway/auth/keys_refresher.h"
 #include "gateway/gateway_app.h"
+#include "gateway/grpc/public_server.h"
 #include "gateway/http/server.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/metrics/metrics_page.h"
@@ -64,6 +65,7 @@ struct Gateway::Parts {
         app(Serving{upstream, metrics}, *access, metrics_page),
         pool(IoThreads()),
         server(pool, app, MakeHttpOptions(config.limits)),
+        public_server(pool, Serving{upstream, metrics}, *access, config.limits.body),
         refresher(pool.At(0), *access) {
     routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
     follower = std::make_unique<RouteFollower>(admin, routes);
@@ -80,6 +82,7 @@ struct Gateway::Parts {
   GatewayApp app;
   IoPool pool;
   HttpServer server;
+  PublicServer public_server;
   KeysRefresher refresher;
   std::unique_ptr<RouteFollower> follower;
 };
@@ -93,12 +96,18 @@ absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& co
                    Access::Create(config.auth.keys_file, config.limits.requests_per_minute, Clock::System()));
   auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
   parts->server.Listen(std::move(sockets.http));
+  parts->public_server.Listen(std::move(sockets.grpc));
   return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 
 bool Gateway::Drain(std::chrono::milliseconds longest) {
   TimePoint deadline = std::chrono::steady_clock::now() + longest;
-  return parts_->server.Drain(deadline);
+  bool grpc_drained = false;
+  // Both at once: the second waits as long as the first.
+  std::thread grpc([&] { grpc_drained = parts_->public_server.Drain(deadline); });
+  bool http_drained = parts_->server.Drain(deadline);
+  grpc.join();
+  return http_drained && grpc_drained;
 }
 
 }  // namespace inferd::gateway

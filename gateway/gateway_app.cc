@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
-#include "config/base/log.h"
 #include "config/base/status.h"
 #include "gateway/auth/access.h"
-#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/metrics/metrics_page.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/errors.h"
+#include "gateway/request_record.h"
 
 namespace inferd::gateway {
 
@@ -124,24 +123,7 @@ Response GatewayApp::MakeError(int status, std::string_view message, Exchange& e
 }
 
 void GatewayApp::Finished(const Exchange& exchange) {
-  const RequestRecord& record = exchange.record;
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - exchange.arrived).count();
-  serving_.metrics.RequestFinished(record, seconds);
-  double generating = seconds - record.first_token_seconds;
-  bool rated = record.completion_tokens > 1 && generating > 0;
-  LogInfo("request", {{"request_id", exchange.request_id},
-                      {"method", exchange.request.method},
-                      {"endpoint", record.endpoint},
-                      {"status", record.status},
-                      {"error", record.error_code},
-                      {"model", record.model},
-                      {"key", record.key_name},
-                      {"prompt_tokens", record.prompt_tokens},
-                      {"completion_tokens", record.completion_tokens},
-                      {"duration_ms", seconds * 1000},
-                      {"first_token_ms", record.first_token_seconds * 1000},
-                      {"tokens_per_second", rated ? static_cast<double>(record.completion_tokens - 1) / generating : 0.0},
-                      {"client_gone", record.client_gone}});
+  FinishRequest(exchange.record, exchange.request_id, exchange.request.method, exchange.arrived, serving_.metrics);
 }
 
 }  // namespace inferd::gateway

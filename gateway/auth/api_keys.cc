@@ -1,3 +1,4 @@
+// Exceptions of the YAML library end here.
 #include "gateway/auth/api_keys.h"
 
 #include <openssl/crypto.h>

@@ -1,3 +1,4 @@
+// Exceptions that a library below a handler should not have thrown end here, as a 500.
 #include "gateway/http/connection.h"
 
 #include <fmt/format.h>
@@ -138,7 +139,7 @@ Task<bool> Connection::ServeRequest(std::string_view head) {
       try {
         co_await application_.Handle(exchange);
       } catch (const std::exception&) {
-        // A library below threw what it should not have; the client learns no detail.
+        // The client learns no detail.
         exchange.ForbidKeepAlive();
       }
       if (!exchange.answered()) {

@@ -14,26 +14,12 @@
 #include "gateway/http/message.h"
 #include "gateway/http/signal.h"
 #include "gateway/http/task.h"
+#include "gateway/request_record.h"
 
 namespace inferd::gateway {
 
 class StreamSocket;
 struct ApiKey;
-
-// What the log line and the metrics of a request say; handlers fill it in.
-struct RequestRecord {
-  std::string endpoint;
-  std::string model;
-  // Name of the API key, never the key.
-  std::string key_name;
-  // Short code of the error table, empty on success.
-  std::string error_code;
-  uint64_t prompt_tokens = 0;
-  uint64_t completion_tokens = 0;
-  double first_token_seconds = 0;
-  int status = 0;
-  bool client_gone = false;
-};
 
 class Exchange {
  public:

@@ -13,6 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "config/base/unique_fd.h"
+#include "gateway/http/acceptor.h"
 #include "gateway/http/connection.h"
 #include "gateway/http/io_pool.h"
 
@@ -25,7 +26,7 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Serves what connects to `listener`, a listening stream socket. Accepting pauses while max_connections are open.
+  // Serves what connects to `listener`, a listening stream socket, while fewer than max_connections are open.
   void Listen(UniqueFd listener);
 
   // Stops accepting, closes idle connections, lets the others finish their request. True if all ended in time.
@@ -35,10 +36,7 @@ class HttpServer {
   int open_connections() const;
 
  private:
-  struct Listener;
-
-  Task<void> AcceptUntilStopped(std::shared_ptr<Listener> listener);
-  void Serve(int fd, int family);
+  void Serve(UniqueFd connection);
   Task<void> ServeConnection(std::shared_ptr<StreamSocket> socket);
   void CloseIdle(size_t loop);
 
@@ -48,7 +46,7 @@ class HttpServer {
   std::atomic<bool> draining_{false};
   mutable absl::Mutex mutex_;
   int open_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<std::shared_ptr<Listener>> listeners_;
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;
   // One table for each loop of the pool, touched on that loop's thread alone.
   std::vector<std::unordered_map<Connection*, std::shared_ptr<StreamSocket>>> connections_;
 };

@@ -6,7 +6,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include "gateway/http/exchange.h"
+#include "gateway/request_record.h"
 
 namespace inferd::gateway {
 namespace {

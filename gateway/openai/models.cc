@@ -2,10 +2,12 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_from.hpp>
+
 #include "config/base/status.h"
 #include "gateway/auth/api_keys.h"
 #include "gateway/http/canonical_path.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/model_info.h"
 #include "gateway/routing/route_table.h"
 
 namespace inferd::gateway {
@@ -13,7 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr auto kInfoDeadline = std::chrono::milliseconds(500);
 constexpr std::string_view kModelPath = "/v1/models/";
 
 json::object MetaJson(const v1::ModelInfo& info) {
@@ -29,37 +30,19 @@ json::object MetaJson(const v1::ModelInfo& info) {
   return meta;
 }
 
-// What the serving worker says of its model; nothing if it does not answer at once.
-Task<v1::ModelInfo> AskForInfo(const Serving& serving, Exchange& exchange, const VersionRoute* version) {
-  v1::ModelInfo info;
-  if (version == nullptr) co_return info;
-  std::shared_ptr<WorkerConnection> worker = serving.upstream.workers.Get(version->address);
-  auto request = std::make_shared<v1::ListModelsRequest>();
-  auto start = [worker, request](grpc::ClientContext* context, v1::ListModelsResponse* response,
-                                 std::function<void(grpc::Status)> done) {
-    worker->inference->async()->ListModels(context, request.get(), response, std::move(done));
-  };
-  TimePoint deadline = std::chrono::steady_clock::now() + kInfoDeadline;
-  CallResult<v1::ListModelsResponse> result = co_await CallWorker<v1::ListModelsResponse>(
-      exchange.executor(), deadline, exchange.request_id, start);
-  if (result.end.status.ok() && result.response.models_size() > 0) info = result.response.models(0);
-  co_return info;
-}
-
 Task<json::object> ModelJson(const Serving& serving, Exchange& exchange, const ModelRoute& route) {
-  const VersionRoute* version = PickVersion(route, 0);
-  v1::ModelInfo info = co_await AskForInfo(serving, exchange, version);
+  v1::ModelInfo info =
+      co_await AskForModelInfo(serving.upstream, route, exchange.request_id, exchange.executor());
   json::object object;
   object["id"] = route.model;
   object["object"] = "model";
-  int64_t updated = version != nullptr ? version->updated_unix_seconds : info.updated_unix_seconds();
-  object["created"] = info.created_unix_seconds() > 0 ? info.created_unix_seconds() : updated;
+  object["created"] = info.created_unix_seconds();
   object["owned_by"] = "inferd";
-  object["updated_at"] = updated;
+  object["updated_at"] = info.updated_unix_seconds();
   object["aliases"] = json::value_from(route.aliases);
-  object["fingerprint"] = version != nullptr ? json::value(version->fingerprint) : json::value(nullptr);
+  object["fingerprint"] = info.fingerprint();
   object["meta"] = MetaJson(info);
-  object["status"] = json::string_view(route.state().data(), route.state().size());
+  object["status"] = info.state();
   co_return object;
 }
 

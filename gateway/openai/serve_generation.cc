@@ -2,48 +2,14 @@
 
 #include <algorithm>
 
-#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/openai/errors.h"
+#include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
 
 namespace inferd::gateway {
 namespace {
 
 using std::chrono::steady_clock;
-
-double SecondsSince(TimePoint then) { return std::chrono::duration<double>(steady_clock::now() - then).count(); }
-
-// Times of tokens, for the metrics.
-class TokenTimes {
- public:
-  TokenTimes(const Serving& serving, Exchange& exchange) : serving_(serving), exchange_(exchange) {
-    serving_.metrics.StreamStarted(exchange_.record.model);
-  }
-  ~TokenTimes() { serving_.metrics.StreamEnded(exchange_.record.model); }
-  TokenTimes(const TokenTimes&) = delete;
-  TokenTimes& operator=(const TokenTimes&) = delete;
-
-  void Take(const GenerationSet::Batch& batch) {
-    int tokens = 0;
-    for (const auto& [prompt, event] : batch.events) {
-      if (event.has_delta() && event.delta().kind() != v1::Delta::KIND_PROMPT) tokens += event.delta().token_ids_size();
-    }
-    if (tokens == 0) return;
-    TimePoint now = steady_clock::now();
-    if (!last_) {
-      exchange_.record.first_token_seconds = SecondsSince(exchange_.arrived);
-      serving_.metrics.FirstToken(exchange_.record.model, exchange_.record.first_token_seconds);
-    } else {
-      serving_.metrics.InterToken(exchange_.record.model, std::chrono::duration<double>(now - *last_).count() / tokens);
-    }
-    last_ = now;
-  }
-
- private:
-  const Serving& serving_;
-  Exchange& exchange_;
-  std::optional<TimePoint> last_;
-};
 
 void NoteUsage(Exchange& exchange, const Answer& answer) {
   exchange.record.prompt_tokens = answer.usage().prompt_tokens();
@@ -119,12 +85,12 @@ Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet&
 Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vector<v1::GenerateRequest> requests,
                            const GenerationFields& common, Answer& answer) {
   Generation::Options options;
-  options.sticky = StickyOf(exchange, common.user);
+  options.sticky = StickyOf(exchange.key.get(), common.user);
   options.request_id = exchange.request_id;
   if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
   GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
   exchange.OnClientGone([&set] { set.Cancel(); });
-  TokenTimes times(serving, exchange);
+  TokenTimes times(serving.metrics, exchange.record, exchange.arrived);
   if (common.stream) {
     co_await SendStream(serving, exchange, set, times, answer);
   } else {

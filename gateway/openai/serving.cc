@@ -14,7 +14,7 @@ constexpr std::string_view kDefaultAlias = "default";
 
 }  // namespace
 
-absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named) {
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* key, const std::string& named) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   const ModelRoute* route = table->Find(named.empty() ? kDefaultAlias : std::string_view(named));
   if (route == nullptr && named.empty()) {
@@ -23,16 +23,20 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& excha
   }
   if (route == nullptr && !serving.upstream.routes.known()) return Unavailable("the models are not known yet");
   if (route == nullptr) return NotFound("the model '{}' does not exist", named.substr(0, 128));
-  if (exchange.key != nullptr && !exchange.key->MayUse(route->model)) {
+  if (key != nullptr && !key->MayUse(route->model)) {
     return PermissionDenied("the API key may not use the model '{}'", route->model);
   }
-  exchange.record.model = route->model;
   return route->model;
 }
 
-uint64_t StickyOf(const Exchange& exchange, const std::string& user) {
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named) {
+  ASSIGN_OR_RETURN(exchange.record.model, ResolveModel(serving, exchange.key.get(), named));
+  return exchange.record.model;
+}
+
+uint64_t StickyOf(const ApiKey* key, const std::string& user) {
   if (!user.empty()) return StickyHash(user);
-  if (exchange.key != nullptr) return StickyHash(exchange.key->name);
+  if (key != nullptr) return StickyHash(key->name);
   return RandomBits();
 }
 
@@ -51,7 +55,7 @@ Task<void> RespondError(Exchange& exchange, absl::Status status) {
 
 ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline) {
   ModelCall call;
-  call.sticky = StickyOf(exchange, "");
+  call.sticky = StickyOf(exchange.key.get(), "");
   call.model = std::move(model);
   call.deadline = deadline;
   call.request_id = exchange.request_id;

@@ -13,6 +13,7 @@
 namespace inferd::gateway {
 
 class GatewayMetrics;
+struct ApiKey;
 
 struct Serving {
   Upstream& upstream;
@@ -22,12 +23,13 @@ struct Serving {
 };
 
 // The name (not alias) of the model that a request names; the only model there is, or the one of alias "default", where
-// it names none. Writes it to the exchange's record.
+// it names none. `key` null: no key is asked for. The second form notes the model in the exchange's record.
 //   NOT_FOUND; PERMISSION_DENIED the key may not use it; INVALID_ARGUMENT none named and several there
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* key, const std::string& named);
 absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named);
 
 // Decides among the versions of a model: the same for all requests of one user, else of one key, else at random.
-uint64_t StickyOf(const Exchange& exchange, const std::string& user);
+uint64_t StickyOf(const ApiKey* key, const std::string& user);
 
 // "chatcmpl-" and 24 hex digits.
 std::string MakeAnswerId(std::string_view prefix);

@@ -18,6 +18,7 @@ using std::chrono::steady_clock;
 
 // A second death without progress in between is blamed on the request.
 constexpr int kMaxDeathsWithoutProgress = 2;
+constexpr uint32_t kMaxChoices = 128;
 // How long a table that led to a dead worker is given to change before its worker is tried again.
 constexpr auto kStaleTableRest = std::chrono::milliseconds(50);
 
@@ -31,7 +32,8 @@ absl::Status NotServing(std::string_view model, std::string_view state) {
 
 Generation::Generation(Upstream& upstream, v1::GenerateRequest request, Options options, Executor executor)
     : upstream_(upstream), request_(std::move(request)), options_(std::move(options)), executor_(std::move(executor)) {
-  for (uint32_t i = 0; i < std::max(1u, request_.choices()); ++i) choices_[i];
+  // A worker refuses more than the contract allows; no memory is spent on them before.
+  for (uint32_t i = 0; i < std::clamp(request_.choices(), 1u, kMaxChoices); ++i) choices_[i];
 }
 
 Generation::~Generation() {

@@ -25,29 +25,32 @@ struct CallResult {
   Response response;
 };
 
-// `start(context, response, done)` starts the call on a stub and is called at once. `state`, which lives until gRPC is
-// done, also owns the request where the caller's coroutine may end first: keep it in the lambda.
+// `start(context, response, done)` starts the call on a stub and is called at once. With `parent`, a call of a client,
+// the call ends when that is cancelled.
 template <typename Response, typename StartFunction>
 Task<CallResult<Response>> CallWorker(Executor executor, TimePoint deadline, std::string request_id,
-                                      StartFunction start) {
+                                      StartFunction start, grpc::CallbackServerContext* parent = nullptr) {
   struct State {
     explicit State(const Executor& on) : done(on) {}
-    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientContext> context;
     Response response;
     grpc::Status status;
     Signal done;
   };
   auto state = std::make_shared<State>(executor);
-  SetDeadline(state->context, deadline);
-  state->context.AddMetadata("x-request-id", request_id);
-  start(&state->context, &state->response, std::function<void(grpc::Status)>([state, executor](grpc::Status status) {
-          boost::asio::post(executor, [state, status = std::move(status)] {
-            state->status = status;
-            state->done.Notify();
-          });
-        }));
+  state->context = parent == nullptr ? std::make_unique<grpc::ClientContext>()
+                                     : grpc::ClientContext::FromCallbackServerContext(*parent);
+  SetDeadline(*state->context, deadline);
+  state->context->AddMetadata("x-request-id", request_id);
+  auto done = [state, executor](grpc::Status status) {
+    boost::asio::post(executor, [state, status = std::move(status)] {
+      state->status = status;
+      state->done.Notify();
+    });
+  };
+  start(state->context.get(), &state->response, std::function<void(grpc::Status)>(std::move(done)));
   co_await state->done.Wait(TimePoint::max());
-  CallResult<Response> result{ReadEnd(state->status, state->context), std::move(state->response)};
+  CallResult<Response> result{ReadEnd(state->status, *state->context), std::move(state->response)};
   co_return result;
 }
 

@@ -22,6 +22,8 @@ struct ModelCall {
   uint64_t sticky = 0;
   TimePoint deadline = TimePoint::max();
   std::string request_id;
+  // The call of a client on whose behalf this is: its cancellation ends this one too. Null: none.
+  grpc::CallbackServerContext* parent = nullptr;
 };
 
 // A ready worker of the model, waiting for one that is about to be (upstream.start_wait at most).
@@ -39,7 +41,7 @@ Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Exe
     auto start_there = [&](grpc::ClientContext* context, Response* response, std::function<void(grpc::Status)> done) {
       start(**worker, context, response, std::move(done));
     };
-    CallResult<Response> result = co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there);
+    CallResult<Response> result = co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there, call.parent);
     if (result.end.status.ok()) co_return std::move(result.response);
     last = result.end.status;
     if (result.end.outcome == CallOutcome::kAnswered) break;

@@ -1,0 +1,115 @@
+#include "gateway/grpc/generate_reactor.h"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include "config/base/status.h"
+#include "gateway/grpc/grpc_request.h"
+#include "gateway/openai/token_times.h"
+#include "gateway/routing/generation_set.h"
+
+namespace inferd::gateway {
+
+// Shared by the reactor (until OnDone) and the coroutine (until its end); whichever is last.
+struct GenerateReactor::State {
+  State(const Executor& on, const Serving& shared, Access& keys, grpc::CallbackServerContext& context,
+        const v1::GenerateRequest& from, std::atomic<int>& count)
+      : executor(on),
+        serving(shared),
+        access(keys),
+        call(context, "Generate", from.request_id()),
+        request(from),
+        write_done(on),
+        running(count) {}
+
+  const Executor executor;
+  const Serving serving;
+  Access& access;
+  GrpcRequest call;
+  v1::GenerateRequest request;
+  GenerateReactor* reactor = nullptr;
+  // The rest is touched on the executor's thread alone.
+  Signal write_done;
+  bool write_ok = true;
+  bool cancelled = false;
+  GenerationSet* set = nullptr;
+  std::atomic<int>& running;
+};
+
+GenerateReactor* GenerateReactor::Start(const Executor& executor, const Serving& serving, Access& access,
+                                        grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
+                                        std::atomic<int>& running) {
+  auto state = std::make_shared<State>(executor, serving, access, context, request, running);
+  auto* reactor = new GenerateReactor(state);
+  state->reactor = reactor;
+  ++running;
+  boost::asio::co_spawn(executor, Run(state), boost::asio::detached);
+  return reactor;
+}
+
+void GenerateReactor::OnWriteDone(bool ok) {
+  boost::asio::post(state_->executor, [state = state_, ok] {
+    state->write_ok = ok;
+    state->write_done.Notify();
+  });
+}
+
+void GenerateReactor::OnCancel() {
+  boost::asio::post(state_->executor, [state = state_] {
+    state->cancelled = true;
+    if (state->set != nullptr) state->set->Cancel();
+  });
+}
+
+void GenerateReactor::OnDone() {
+  --state_->running;
+  delete this;
+}
+
+Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {
+  absl::StatusOr<std::string> model = state->call.Admit(state->serving, state->access, state->request.model());
+  absl::Status status = model.status();
+  if (model.ok()) {
+    state->request.set_model(*model);
+    state->request.set_request_id(state->call.id());
+    status = co_await SendEvents(*state);
+  }
+  state->reactor->Finish(state->call.End(status, state->serving.metrics));
+}
+
+Task<absl::Status> GenerateReactor::SendEvents(State& state) {
+  ModelCall call = state.call.MakeCall(state.request.model(), state.request.user());
+  Generation::Options options;
+  options.sticky = call.sticky;
+  options.request_id = call.request_id;
+  options.deadline = call.deadline;
+  if (state.request.has_deadline_ms()) {
+    constexpr uint64_t kLongest = 24 * 3600 * 1000;
+    auto asked = std::chrono::milliseconds(std::min(state.request.deadline_ms(), kLongest));
+    options.deadline = std::min(options.deadline, state.call.arrived() + asked);
+  }
+  std::vector<v1::GenerateRequest> requests;
+  requests.push_back(std::move(state.request));
+  GenerationSet set(state.serving.upstream, std::move(requests), options, state.executor);
+  state.set = &set;
+  if (state.cancelled) set.Cancel();
+  TokenTimes times(state.serving.metrics, state.call.record(), state.call.arrived());
+  std::optional<absl::Status> end;
+  while (!end) {
+    GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+    times.Take(batch);
+    for (auto& [prompt, event] : batch.events) {
+      if (event.has_finished()) times.AddUsage(event.finished());
+      state.reactor->StartWrite(&event);
+      co_await state.write_done.Wait(TimePoint::max());
+      if (!state.write_ok) break;
+    }
+    end = state.write_ok ? batch.end : std::optional<absl::Status>(Cancelled("the client is gone"));
+  }
+  state.set = nullptr;
+  co_return *end;
+}
+
+}  // namespace inferd::gateway

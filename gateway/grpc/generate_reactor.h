@@ -1,0 +1,39 @@
+// One Generate call on the public port: a coroutine takes the generation's events and writes them one after the other.
+//
+//   return GenerateReactor::Start(pool.Next(), serving, access, *context, *request, running);
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+
+#include "gateway/openai/serving.h"
+#include "inferd/v1/inference.pb.h"
+
+namespace inferd::gateway {
+
+class Access;
+
+class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
+ public:
+  // Deletes itself when gRPC is done with it.
+  static GenerateReactor* Start(const Executor& executor, const Serving& serving, Access& access,
+                                grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
+                                std::atomic<int>& running);
+
+ private:
+  struct State;
+  explicit GenerateReactor(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+  static Task<void> Run(std::shared_ptr<State> state);
+  static Task<absl::Status> SendEvents(State& state);
+
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace inferd::gateway

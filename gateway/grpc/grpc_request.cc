@@ -1,0 +1,75 @@
+#include "gateway/grpc/grpc_request.h"
+
+#include <fmt/format.h>
+
+#include "config/base/status.h"
+#include "gateway/auth/access.h"
+#include "gateway/http/request_id.h"
+#include "gateway/openai/errors.h"
+
+namespace inferd::gateway {
+namespace {
+
+std::string Metadata(const grpc::CallbackServerContext& context, const char* name) {
+  auto found = context.client_metadata().find(name);
+  return found == context.client_metadata().end() ? "" : std::string(found->second.data(), found->second.size());
+}
+
+TimePoint DeadlineOf(const grpc::CallbackServerContext& context) {
+  auto deadline = context.deadline();
+  if (deadline == std::chrono::system_clock::time_point::max()) return TimePoint::max();
+  auto left = std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline - std::chrono::system_clock::now());
+  constexpr auto kLongest = std::chrono::hours(24 * 365);
+  return left > kLongest ? TimePoint::max() : std::chrono::steady_clock::now() + left;
+}
+
+// "127.0.0.1" of "ipv4:127.0.0.1:4711"; the whole for other forms.
+std::string PeerHost(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+}  // namespace
+
+GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const std::string& method, const std::string& offered_id)
+    : context_(context), deadline_(DeadlineOf(context)) {
+  std::string metadata_id = Metadata(context, "x-request-id");
+  id_ = MakeRequestId(metadata_id.empty() ? offered_id : metadata_id);
+  record_.endpoint = "grpc " + method;
+}
+
+absl::Status GrpcRequest::AdmitWithoutModel(Access& access) {
+  ASSIGN_OR_RETURN(key_, access.Check(Metadata(context_, "authorization"), PeerHost(context_.peer())));
+  if (key_ != nullptr) record_.key_name = key_->name;
+  return absl::OkStatus();
+}
+
+bool GrpcRequest::MaySee(const std::string& model) const { return key_ == nullptr || key_->MayUse(model); }
+
+absl::StatusOr<std::string> GrpcRequest::Admit(const Serving& serving, Access& access, const std::string& named) {
+  RETURN_IF_ERROR(AdmitWithoutModel(access));
+  ASSIGN_OR_RETURN(record_.model, ResolveModel(serving, key_.get(), named));
+  return record_.model;
+}
+
+grpc::Status GrpcRequest::End(const absl::Status& status, GatewayMetrics& metrics) {
+  ApiError error = ToApiError(status);
+  record_.status = status.ok() ? 200 : error.http_status;
+  if (!status.ok()) record_.error_code = error.code.empty() ? "invalid_request" : error.code;
+  record_.client_gone = absl::IsCancelled(status);
+  FinishRequest(record_, id_, "gRPC", arrived_, metrics);
+  if (status.ok()) return grpc::Status::OK;
+  context_.AddTrailingMetadata("x-request-id", id_);
+  if (error.retry_after_seconds > 0) {
+    context_.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::to_string(error.retry_after_seconds * 1000));
+  }
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), error.message);
+}
+
+ModelCall GrpcRequest::MakeCall(const std::string& model, const std::string& user) const {
+  ModelCall call;
+  call.model = model;
+  call.sticky = StickyOf(key_.get(), user);
+  call.deadline = deadline_;
+  call.request_id = id_;
+  return call;
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,53 @@
+// What a call on the public gRPC port has in common with an HTTP request: id, key, deadline, record.
+//
+//   GrpcRequest call(*context, "Generate", request->request_id());
+//   ASSIGN_OR_RETURN(std::string model, call.Admit(serving, access, request->model()));
+//   ...
+//   return reactor->Finish(call.End(status, serving.metrics));
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gateway/openai/serving.h"
+#include "gateway/request_record.h"
+
+namespace inferd::gateway {
+
+class Access;
+struct ApiKey;
+
+class GrpcRequest {
+ public:
+  // The request id is the metadata x-request-id where it is sane, else `offered_id` where that is, else a new one.
+  GrpcRequest(grpc::CallbackServerContext& context, const std::string& method, const std::string& offered_id);
+
+  // The model's name, after key and rate were checked. See Access::Check and ResolveModel for the errors.
+  absl::StatusOr<std::string> Admit(const Serving& serving, Access& access, const std::string& named);
+
+  // The same for a call that names no model.
+  absl::Status AdmitWithoutModel(Access& access);
+  bool MaySee(const std::string& model) const;
+
+  // The status for the client, with what to retry after in the trailer; also writes log line and metrics.
+  grpc::Status End(const absl::Status& status, GatewayMetrics& metrics);
+
+  ModelCall MakeCall(const std::string& model, const std::string& user) const;
+  const std::string& id() const { return id_; }
+  TimePoint arrived() const { return arrived_; }
+  TimePoint deadline() const { return deadline_; }
+  RequestRecord& record() { return record_; }
+
+ private:
+  grpc::CallbackServerContext& context_;
+  std::string id_;
+  const TimePoint arrived_ = std::chrono::steady_clock::now();
+  TimePoint deadline_ = TimePoint::max();
+  std::shared_ptr<const ApiKey> key_;
+  RequestRecord record_;
+};
+
+}  // namespace inferd::gateway

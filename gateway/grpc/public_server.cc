@@ -1,0 +1,66 @@
+#include "gateway/grpc/public_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_posix.h>
+
+#include "config/base/status.h"
+#include "gateway/grpc/inference_service.h"
+#include "gateway/http/acceptor.h"
+#include "gateway/http/io_pool.h"
+
+namespace inferd::gateway {
+namespace {
+
+constexpr char kServiceName[] = "inferd.v1.Inference";
+
+std::unique_ptr<grpc::Server> BuildServer(grpc::Service& service, size_t max_message_bytes) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<size_t>(max_message_bytes, 1 << 30)));
+  builder.SetMaxSendMessageSize(-1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
+  builder.RegisterService(&service);
+  return builder.BuildAndStart();
+}
+
+}  // namespace
+
+struct PublicServer::Parts {
+  Parts(IoPool& io_pool, const Serving& serving, Access& access, size_t max_message_bytes)
+      : pool(io_pool), service(io_pool, serving, access), server(BuildServer(service, max_message_bytes)) {
+    CHECK(server != nullptr);
+    server->GetHealthCheckService()->SetServingStatus(kServiceName, true);
+  }
+
+  IoPool& pool;
+  InferenceService service;
+  std::unique_ptr<grpc::Server> server;
+  std::shared_ptr<Acceptor> acceptor;
+};
+
+PublicServer::PublicServer(IoPool& pool, const Serving& serving, Access& access, size_t max_message_bytes)
+    : parts_(std::make_unique<Parts>(pool, serving, access, max_message_bytes)) {}
+
+PublicServer::~PublicServer() = default;
+
+void PublicServer::Listen(UniqueFd listener) {
+  auto has_room = [] { return true; };
+  parts_->acceptor =
+      Acceptor::Start(parts_->pool.At(0), std::move(listener), has_room, [server = parts_->server.get()](UniqueFd fd) {
+        grpc::AddInsecureChannelFromFd(server, fd.Release());
+      });
+}
+
+bool PublicServer::Drain(TimePoint deadline) {
+  if (parts_->acceptor) parts_->acceptor->Stop();
+  parts_->server->GetHealthCheckService()->SetServingStatus(false);
+  auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
+  parts_->server->Shutdown(std::chrono::system_clock::now() + left);
+  return parts_->service.running() == 0;
+}
+
+}  // namespace inferd::gateway

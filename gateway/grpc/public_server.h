@@ -1,0 +1,35 @@
+// The gateway's gRPC port: inferd.v1.Inference over whatever workers serve, grpc.health.v1 and reflection. Connections
+// are accepted by us, because gRPC cannot take over an inherited listening socket.
+//
+//   PublicServer server(pool, serving, access, {.max_message_bytes = 10 << 20});
+//   server.Listen(std::move(listening_fd));
+//   bool drained = server.Drain(deadline);
+#pragma once
+
+#include <memory>
+
+#include "config/base/unique_fd.h"
+#include "gateway/http/signal.h"
+
+namespace inferd::gateway {
+
+class Access;
+class IoPool;
+struct Serving;
+
+class PublicServer {
+ public:
+  PublicServer(IoPool& pool, const Serving& serving, Access& access, size_t max_message_bytes);
+  ~PublicServer();
+
+  void Listen(UniqueFd listener);
+  // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended
+  // in time.
+  bool Drain(TimePoint deadline);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace inferd::gateway

@@ -1,0 +1,46 @@
+#include "gateway/openai/model_info.h"
+
+#include "gateway/routing/route_table.h"
+#include "gateway/routing/unary_call.h"
+
+namespace inferd::gateway {
+namespace {
+
+constexpr auto kDeadline = std::chrono::milliseconds(500);
+
+Task<v1::ModelInfo> AskWorker(Upstream& upstream, const VersionRoute& version, std::string request_id,
+                              Executor executor) {
+  std::shared_ptr<WorkerConnection> worker = upstream.workers.Get(version.address);
+  v1::ListModelsRequest request;
+  auto start = [&](grpc::ClientContext* context, v1::ListModelsResponse* response,
+                   std::function<void(grpc::Status)> done) {
+    worker->inference->async()->ListModels(context, &request, response, std::move(done));
+  };
+  TimePoint deadline = std::chrono::steady_clock::now() + kDeadline;
+  CallResult<v1::ListModelsResponse> result =
+      co_await CallWorker<v1::ListModelsResponse>(executor, deadline, std::move(request_id), start);
+  v1::ModelInfo info;
+  if (result.end.status.ok() && result.response.models_size() > 0) info = result.response.models(0);
+  co_return info;
+}
+
+}  // namespace
+
+Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route, std::string request_id,
+                                    Executor executor) {
+  v1::ModelInfo info;
+  if (const VersionRoute* version = PickVersion(route, 0)) {
+    info = co_await AskWorker(upstream, *version, std::move(request_id), executor);
+    info.set_version(version->version);
+    info.set_fingerprint(version->fingerprint);
+    info.set_updated_unix_seconds(version->updated_unix_seconds);
+  }
+  info.set_name(route.model);
+  info.clear_aliases();
+  for (const std::string& alias : route.aliases) info.add_aliases(alias);
+  info.set_state(std::string(route.state()));
+  if (info.created_unix_seconds() == 0) info.set_created_unix_seconds(info.updated_unix_seconds());
+  co_return info;
+}
+
+}  // namespace inferd::gateway

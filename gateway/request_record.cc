@@ -1,0 +1,30 @@
+#include "gateway/request_record.h"
+
+#include "config/base/log.h"
+#include "gateway/metrics/gateway_metrics.h"
+
+namespace inferd::gateway {
+
+void FinishRequest(const RequestRecord& record, std::string_view request_id, std::string_view method,
+                   std::chrono::steady_clock::time_point arrived, GatewayMetrics& metrics) {
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - arrived).count();
+  metrics.RequestFinished(record, seconds);
+  double decoding = seconds - record.first_token_seconds;
+  bool rated = record.completion_tokens > 1 && decoding > 0;
+  double rate = rated ? static_cast<double>(record.completion_tokens - 1) / decoding : 0.0;
+  LogInfo("request", {{"request_id", request_id},
+                      {"method", method},
+                      {"endpoint", record.endpoint},
+                      {"status", record.status},
+                      {"error", record.error_code},
+                      {"model", record.model},
+                      {"key", record.key_name},
+                      {"prompt_tokens", record.prompt_tokens},
+                      {"completion_tokens", record.completion_tokens},
+                      {"duration_ms", seconds * 1000},
+                      {"first_token_ms", record.first_token_seconds * 1000},
+                      {"tokens_per_second", rate},
+                      {"client_gone", record.client_gone}});
+}
+
+}  // namespace inferd::gateway

@@ -1,0 +1,37 @@
+// What the log line and the metrics of a request say, whichever way it came.
+//
+//   record.model = "chat";
+//   FinishRequest(record, request_id, "POST", arrived, metrics);
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace inferd::gateway {
+
+class GatewayMetrics;
+
+struct RequestRecord {
+  // Path of the endpoint, or "grpc Generate"; empty where there is none.
+  std::string endpoint;
+  // Empty until it is known that the model exists.
+  std::string model;
+  // Name of the API key, never the key.
+  std::string key_name;
+  // Short code of the error table, empty on success.
+  std::string error_code;
+  uint64_t prompt_tokens = 0;
+  uint64_t completion_tokens = 0;
+  double first_token_seconds = 0;
+  // Of HTTP, also for gRPC (by the error table).
+  int status = 0;
+  bool client_gone = false;
+};
+
+// After the last byte: one log line, and the metrics.
+void FinishRequest(const RequestRecord& record, std::string_view request_id, std::string_view method,
+                   std::chrono::steady_clock::time_point arrived, GatewayMetrics& metrics);
+
+}  // namespace inferd::gateway
