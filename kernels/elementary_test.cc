@@ -99,6 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
                          [](double x) {
                            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
                          }},
+                    Case{"Half", Activation::kGeluHalf, -30, 30, 3 << 13,  // both roundings move the result by 2^-12
+                         [](double x) {
+                           return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+                         }},
                     Case{"Quick", Activation::kGeluQuick, -30, 30, 4, [](double x) { return x * Sigmoid(1.702 * x); }}),
     [](const auto& info) { return info.param.name; });
 
@@ -117,9 +121,24 @@ TEST(ElementaryEnds, AreDefined) {
   }
 }
 
+TEST(ElementaryEnds, GeluInHalfPrecisionHasElevenBits) {
+  const std::vector<float> x = Sweep(-30, 30);
+  std::vector<float> y(x.size());
+  SelectKernels("reference")->activate(Activation::kGeluHalf, x.data(), static_cast<int64_t>(x.size()), y.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i] >= 10) {
+      ASSERT_EQ(y[i], x[i]);
+    } else {
+      int exponent;
+      const double significand = std::ldexp(std::frexp(y[i], &exponent), 11);
+      ASSERT_EQ(significand, std::round(significand)) << x[i];
+    }
+  }
+}
+
 TEST(ElementaryEnds, NanStaysNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  for (int kind = 0; kind <= static_cast<int>(Activation::kExp); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(Activation::kGeluHalf); ++kind) {
     float y = 0;
     SelectKernels("reference")->activate(static_cast<Activation>(kind), &nan, 1, &y);
     EXPECT_TRUE(std::isnan(y)) << kind;

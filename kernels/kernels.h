@@ -56,7 +56,8 @@ enum class Activation : uint8_t {
   kTanh,
   kGeluQuick,
   kSoftplus,
-  kExp
+  kExp,
+  kGeluHalf  // kGeluTanh with x and the result in half precision, as the reference implementation of GGUF models has it
 };
 
 // Which elements RoPE pairs: neighbours (2i, 2i+1), or halves (i, i + n/2).

@@ -108,6 +108,22 @@ inline typename Ops::Float GeluTanh(typename Ops::Float x) {
   return TimesSigmoid<Ops>(x, Ops::Multiply(x, cubic));
 }
 
+// The nearest number with 11 significant bits, as half precision has (Veltkamp's splitting); x unchanged if it is large.
+template <class Ops>
+inline typename Ops::Float RoundToHalf(typename Ops::Float x) {
+  auto scaled = Ops::Multiply(x, Ops::Set(8193.0f));  // 2^13 + 1
+  auto rounded = Ops::Subtract(scaled, Ops::Subtract(scaled, x));
+  return Ops::Select(Ops::Less(Absolute<Ops>(x), Ops::Set(65536.0f)), rounded, x);
+}
+
+// What a table of GELU in half precision, indexed by half-precision x, gives: x itself from 10 on, 0 below -10.
+template <class Ops>
+inline typename Ops::Float GeluHalf(typename Ops::Float x) {
+  auto y = RoundToHalf<Ops>(GeluTanh<Ops>(RoundToHalf<Ops>(x)));
+  y = Ops::Select(Ops::Less(x, Ops::Set(10.0f)), y, x);
+  return Ops::Select(Ops::Less(x, Ops::Set(-10.0f)), Ops::Set(0.0f), y);
+}
+
 template <class Ops>
 inline typename Ops::Float GeluErf(typename Ops::Float x) {
   auto erf = Erf<Ops>(Ops::Multiply(x, Ops::Set(0.707106781f)));
@@ -118,6 +134,7 @@ template <class Ops, Activation kKind>
 inline typename Ops::Float Activate(typename Ops::Float x) {
   if constexpr (kKind == Activation::kSilu) return TimesSigmoid<Ops>(x, x);
   if constexpr (kKind == Activation::kGeluTanh) return GeluTanh<Ops>(x);
+  if constexpr (kKind == Activation::kGeluHalf) return GeluHalf<Ops>(x);
   if constexpr (kKind == Activation::kGeluErf) return GeluErf<Ops>(x);
   if constexpr (kKind == Activation::kRelu) return Ops::Maximum(Ops::Set(0.0f), x);
   if constexpr (kKind == Activation::kReluSquared) {

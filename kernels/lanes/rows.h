@@ -107,6 +107,8 @@ inline void WithActivation(Activation kind, const Function& function) {
       return function.template operator()<Activation::kSilu>();
     case Activation::kGeluTanh:
       return function.template operator()<Activation::kGeluTanh>();
+    case Activation::kGeluHalf:
+      return function.template operator()<Activation::kGeluHalf>();
     case Activation::kGeluErf:
       return function.template operator()<Activation::kGeluErf>();
     case Activation::kRelu:

@@ -16,6 +16,8 @@ float ActivateOne(Activation kind, float x) {
       return Activate<Scalar, Activation::kSilu>(x);
     case Activation::kGeluTanh:
       return Activate<Scalar, Activation::kGeluTanh>(x);
+    case Activation::kGeluHalf:
+      return Activate<Scalar, Activation::kGeluHalf>(x);
     case Activation::kGeluErf:
       return Activate<Scalar, Activation::kGeluErf>(x);
     case Activation::kRelu:
