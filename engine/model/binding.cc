@@ -19,7 +19,8 @@ class LayerBinder {
     LayerWeights weights;
     const NormPlaces& places = spec_.norm_places;
     const int64_t width = spec_.width;
-    weights.before_mixer = NormAt(places.before_mixer, width);
+    if (layer_.norm_before_mixer) weights.before_mixer = NormAt(places.before_mixer, width);
+    for (std::string_view unused : spec_.unused_tensors) binder_.Ignore(Name(unused));
     weights.after_mixer = NormAt(places.after_mixer, width);
     weights.after_mixer_sum = NormAt(places.after_mixer_sum, width);
     if (layer_.attention.heads > 0) weights.attention = Attention(weights);
@@ -109,6 +110,7 @@ class LayerBinder {
       w.up = binder_.Matrix(Name("ffn_up"), spec_.width, f.width, f.bias);
     }
     w.down = binder_.Matrix(Name("ffn_down"), f.width, spec_.width, f.bias);
+    if (!f.gated) w.activation_divisor = binder_.VectorIfPresent(Name("ffn.act.scales"), f.width);
     return w;
   }
 
@@ -117,7 +119,7 @@ class LayerBinder {
     const ExpertSpec& e = f.experts;
     FeedForwardWeights w;
     w.router = binder_.Matrix(Name("ffn_gate_inp"), spec_.width, e.count, f.bias);
-    if (e.selection_bias) w.selection_bias = binder_.Vector(Name("exp_probs_b.bias"), e.count);
+    w.selection_bias = binder_.VectorIfPresent(Name("exp_probs_b.bias"), e.count);
     if (binder_.Has(Name("ffn_gate_up_exps.weight"))) {
       const ExpertLinear both = binder_.Experts(Name("ffn_gate_up_exps"), spec_.width, 2 * e.width, e.count, f.bias);
       w.expert_gate = HalfOf(both, 0);

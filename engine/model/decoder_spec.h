@@ -94,7 +94,6 @@ struct ExpertSpec {
   bool normalize = true;          // weights of the chosen sum to 1
   float weight_scale = 1;
   int64_t groups = 1, groups_used = 1;  // experts are chosen from the best groups
-  bool selection_bias = false;    // added for choosing, not for weighing
   int64_t shared_width = 0;       // beside the chosen ones, always; 0: none
   bool shared_gate = false;       // the shared expert's output *= sigmoid(gate(x))
 };
@@ -121,6 +120,7 @@ struct RecurrentSpec {
 };
 
 struct LayerSpec {
+  bool norm_before_mixer = true;  // false: not in this layer, whatever NormPlaces says
   AttentionSpec attention;
   RecurrentSpec recurrent;
   FeedForwardSpec feed_forward;
@@ -156,6 +156,7 @@ struct DecoderSpec {
   Pooling pooling = Pooling::kNone;
   std::vector<RopeSpec> ropes;
   std::vector<LayerSpec> layers;
+  std::vector<std::string_view> unused_tensors;  // beginnings of names within a block that the family does not use
   int64_t ignored_layers = 0;            // blocks after the last one whose tensors are not used (multi-token prediction)
 };
 

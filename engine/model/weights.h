@@ -55,7 +55,8 @@ struct AttentionWeights {
 struct FeedForwardWeights {
   Linear gate, up, down;                    // gate and up of a fused tensor are two views of it
   Linear router;
-  const float* selection_bias = nullptr;    // [experts]
+  const float* activation_divisor = nullptr;  // [width] of an ungated network's inner row
+  const float* selection_bias = nullptr;    // [experts]: added for choosing, not for weighing
   ExpertLinear expert_gate, expert_up, expert_down;
   Linear shared_gate, shared_up, shared_down, shared_router;
 };

@@ -40,6 +40,18 @@ std::vector<float> Factors(Metadata& m, std::string_view name, int64_t rotated) 
   return factors;
 }
 
+Pooling ReadPooling(Metadata& m) {
+  switch (m.CountOr("pooling_type", 0)) {
+    case 0: return Pooling::kNone;
+    case 1: return Pooling::kMean;
+    case 2: return Pooling::kCls;
+    case 3: return Pooling::kLast;
+    case 4: return Pooling::kRank;
+  }
+  m.Fail(Unimplemented("{}: {}.pooling_type: unknown, expected 0..4", m.file().path(), m.architecture()));
+  return Pooling::kNone;
+}
+
 RopeScaling ReadScaling(Metadata& m) {
   const std::string type = m.TextOr("rope.scaling.type", "linear");
   if (type == "none") return RopeScaling::kNone;
@@ -61,6 +73,8 @@ DecoderSpec CommonDecoder(Metadata& m, NormKind norm) {
   spec.norm = {norm, static_cast<float>(m.Real(norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
                                                                       : "attention.layer_norm_epsilon"))};
   const int64_t blocks = m.Count("block_count", kMostLayers);
+  spec.encoder = !m.FlagOr("attention.causal", true);
+  spec.pooling = ReadPooling(m);
   spec.ignored_layers = std::min(m.CountOr("nextn_predict_layers", 0), blocks - 1);
   const int64_t layers = blocks - spec.ignored_layers;
   const std::vector<int64_t> heads = m.CountPerLayer("attention.head_count", layers, 0);
@@ -127,11 +141,14 @@ void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first) {
   if (count == 0) return;
   const int64_t width = m.CountOr("expert_feed_forward_length", 0, kWidest);
   const int64_t used = m.Count("expert_used_count", count);
+  const int64_t groups = m.CountOr("expert_group_count", 1, count), groups_used = m.CountOr("expert_group_used_count", 1, count);
   for (size_t i = first; i < spec.layers.size(); ++i) {
     FeedForwardSpec& f = spec.layers[i].feed_forward;
     f.experts.count = count;
     f.experts.used = used;
     f.experts.width = width > 0 ? width : f.width;
+    f.experts.groups = groups;
+    f.experts.groups_used = groups_used;
   }
 }
 
@@ -151,6 +168,49 @@ void AddWindows(Metadata& m, DecoderSpec& spec, int64_t window, int64_t default_
     const bool sees_all = period == 0 || (period > 1 && place == (full == FullLayer::kLastOfPeriod ? period - 1 : 0));
     if (flags ? pattern[i] != 0 : !sees_all) spec.layers[i].attention.window = window;
   }
+}
+
+void UseLocalRope(Metadata& m, DecoderSpec& spec, double base, bool scaled) {
+  RopeSpec local = spec.ropes.front();
+  local.base = m.RealOr("rope.freq_base_swa", base);
+  if (!scaled) {
+    local.scaling = RopeScaling::kNone;
+    local.attention_factor = 1;
+    local.factors_short.clear();
+    local.factors_long.clear();
+  }
+  spec.ropes.push_back(local);
+  ForEachLayer(spec, [](LayerSpec& layer) {
+    if (layer.attention.window > 0) layer.attention.rope = 1;
+  });
+}
+
+void UsePlainFeedForward(DecoderSpec& spec, Activation activation) {
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    layer.feed_forward.gated = false;
+    layer.feed_forward.activation = activation;
+  });
+}
+
+bool HasTensor(const Metadata& m, std::string_view name) { return m.file().FindTensor(name) != nullptr; }
+
+float FactorOr(Metadata& m, std::string_view key, double fallback) {
+  const double value = m.RealOr(key, fallback);
+  return static_cast<float>(value == 0 ? fallback : value);
+}
+
+int64_t TokenTypeCount(Metadata& m) {
+  absl::StatusOr<uint64_t> count = m.file().GetUint("tokenizer.ggml.token_type_count");
+  m.Fail(count.status());
+  return count.ok() ? static_cast<int64_t>(std::clamp<uint64_t>(*count, 1, 1 << 20)) : 1;
+}
+
+absl::Status Inconsistent(const Metadata& m, std::string_view key, std::string_view other) {
+  return InvalidArgument("{}: {}.{} does not fit {}.{}", m.file().path(), m.architecture(), key, m.architecture(), other);
+}
+
+absl::Status UnknownText(const Metadata& m, std::string_view key, std::string_view value, std::string_view expected) {
+  return Unimplemented("{}: {}.{}: \"{}\", expected {}", m.file().path(), m.architecture(), key, value, expected);
 }
 
 }  // namespace inferd::model

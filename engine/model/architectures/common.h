@@ -33,9 +33,28 @@ enum class FullLayer : uint8_t { kLastOfPeriod, kFirstOfPeriod };
 void AddWindows(Metadata& m, DecoderSpec& spec, int64_t window, int64_t default_period,
                 FullLayer full = FullLayer::kLastOfPeriod);
 
+// Layers with a window use a second RoPE: rope.freq_base_swa or `base`, with the scaling of the first or with none.
+void UseLocalRope(Metadata& m, DecoderSpec& spec, double base, bool scaled);
+
+// down(act(up(x))), without a gate.
+void UsePlainFeedForward(DecoderSpec& spec, Activation activation);
+
+bool HasTensor(const Metadata& m, std::string_view name);
+float FactorOr(Metadata& m, std::string_view key, double fallback);  // 0 in the file means: not set
+int64_t TokenTypeCount(Metadata& m);
+absl::Status Inconsistent(const Metadata& m, std::string_view key, std::string_view other);
+absl::Status UnknownText(const Metadata& m, std::string_view key, std::string_view value, std::string_view expected);
+
 template <typename Change>
 void ForEachLayer(DecoderSpec& spec, Change change) {
   for (LayerSpec& layer : spec.layers) change(layer);
+}
+
+template <typename Change>
+void ForEachExpertLayer(DecoderSpec& spec, Change change) {
+  for (LayerSpec& layer : spec.layers) {
+    if (layer.feed_forward.experts.count > 0) change(layer.feed_forward.experts);
+  }
 }
 
 }  // namespace inferd::model

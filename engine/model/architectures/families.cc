@@ -4,13 +4,69 @@
 
 namespace inferd::model {
 
-DecoderSpec DescribeLlama(Metadata& m);
+#define INFERD_FAMILIES(FAMILY)              \
+  FAMILY("baichuan", Baichuan)               \
+  FAMILY("bert", Bert)                       \
+  FAMILY("bloom", Bloom)                     \
+  FAMILY("chatglm", Chatglm)                 \
+  FAMILY("cohere2", Cohere2)                 \
+  FAMILY("command-r", CommandR)              \
+  FAMILY("deepseek", Deepseek)               \
+  FAMILY("deepseek2", Deepseek2)             \
+  FAMILY("ernie4_5", Ernie)                  \
+  FAMILY("ernie4_5-moe", ErnieMoe)           \
+  FAMILY("exaone", Exaone)                   \
+  FAMILY("exaone4", Exaone4)                 \
+  FAMILY("falcon", Falcon)                   \
+  FAMILY("gemma", Gemma)                     \
+  FAMILY("gemma-embedding", GemmaEmbedding)  \
+  FAMILY("gemma2", Gemma2)                   \
+  FAMILY("gemma3", Gemma3)                   \
+  FAMILY("glm4", Glm4)                       \
+  FAMILY("gpt-oss", GptOss)                  \
+  FAMILY("gpt2", Gpt2)                       \
+  FAMILY("gptneox", GptNeox)                 \
+  FAMILY("granite", Granite)                 \
+  FAMILY("granitemoe", GraniteMoe)           \
+  FAMILY("hunyuan-dense", HunyuanDense)      \
+  FAMILY("internlm2", Llama)                 \
+  FAMILY("lfm2", Lfm2)                       \
+  FAMILY("lfm2moe", Lfm2Moe)                 \
+  FAMILY("llama", Llama)                     \
+  FAMILY("mamba", Mamba)                     \
+  FAMILY("mamba2", Mamba2)                   \
+  FAMILY("modern-bert", ModernBert)          \
+  FAMILY("mpt", Mpt)                         \
+  FAMILY("nomic-bert", NomicBert)            \
+  FAMILY("nomic-bert-moe", NomicBertMoe)     \
+  FAMILY("olmo", Olmo)                       \
+  FAMILY("olmo2", Olmo2)                     \
+  FAMILY("olmoe", Olmoe)                     \
+  FAMILY("phi2", Phi2)                       \
+  FAMILY("phi3", Phi3)                       \
+  FAMILY("phimoe", PhiMoe)                   \
+  FAMILY("qwen2", Qwen2)                     \
+  FAMILY("qwen2moe", Qwen2Moe)               \
+  FAMILY("qwen2vl", Qwen2)                   \
+  FAMILY("qwen3", Qwen3)                     \
+  FAMILY("qwen35", Qwen35)                   \
+  FAMILY("qwen35moe", Qwen35Moe)             \
+  FAMILY("qwen3moe", Qwen3Moe)               \
+  FAMILY("smollm3", Smollm3)                 \
+  FAMILY("stablelm", Stablelm)               \
+  FAMILY("starcoder", Starcoder)             \
+  FAMILY("starcoder2", Starcoder2)           \
+  FAMILY("xverse", Llama)
+
+#define INFERD_DECLARE(name, Describer) DecoderSpec Describe##Describer(Metadata& m);
+INFERD_FAMILIES(INFERD_DECLARE)
+#undef INFERD_DECLARE
 
 namespace {
 
-constexpr Family kFamilies[] = {
-    {"llama", DescribeLlama},
-};
+#define INFERD_ENTRY(name, Describer) {name, Describe##Describer},
+constexpr Family kFamilies[] = {INFERD_FAMILIES(INFERD_ENTRY)};
+#undef INFERD_ENTRY
 
 }  // namespace
 

@@ -1,0 +1,48 @@
+// Encoders with norms after each sum: BERT (learned positions), Nomic BERT (RoPE and a gated network; its second version
+// with experts in every other layer). arXiv 1810.04805, 2402.01613, 2502.07972.
+#include "engine/model/architectures/common.h"
+
+namespace inferd::model {
+
+namespace {
+
+DecoderSpec CommonBert(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kLayer);
+  spec.encoder = true;
+  spec.output_norm = "";
+  spec.embedding_norm = true;
+  spec.norm_places = {.before_mixer = "", .after_mixer_sum = "attn_output_norm", .before_feed_forward = "",
+                      .after_feed_forward_sum = "layer_output_norm"};
+  if (HasTensor(m, "token_types.weight")) spec.token_types = TokenTypeCount(m);
+  return spec;
+}
+
+}  // namespace
+
+DecoderSpec DescribeBert(Metadata& m) {
+  DecoderSpec spec = CommonBert(m);
+  spec.learned_positions = true;
+  UsePlainFeedForward(spec, Activation::kGeluHalf);
+  return spec;
+}
+
+DecoderSpec DescribeNomicBert(Metadata& m) {
+  DecoderSpec spec = CommonBert(m);
+  AddRope(m, spec, RopePairing::kHalves);
+  return spec;
+}
+
+DecoderSpec DescribeNomicBertMoe(Metadata& m) {
+  DecoderSpec spec = DescribeNomicBert(m);
+  UsePlainFeedForward(spec, Activation::kGeluHalf);
+  const DecoderSpec dense = spec;
+  const int64_t step = m.CountOr("moe_every_n_layers", 0);
+  AddExperts(m, spec);
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (step == 0 || static_cast<int64_t>(i) % step != 1) spec.layers[i].feed_forward = dense.layers[i].feed_forward;
+  }
+  ForEachExpertLayer(spec, [](ExpertSpec& experts) { experts.normalize = false; });
+  return spec;
+}
+
+}  // namespace inferd::model

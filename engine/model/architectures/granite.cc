@@ -1,0 +1,26 @@
+// Granite, dense and with experts: LLaMA with factors on embedding, residual, scores and logits. arXiv 2405.04324.
+#include "engine/model/architectures/common.h"
+
+namespace inferd::model {
+
+DecoderSpec DescribeGranite(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kNeighbours);
+  const double logits = m.Real("logit_scale");
+  if (logits != 0) spec.logit_scale = static_cast<float>(1.0 / logits);
+  spec.embedding_scale = FactorOr(m, "embedding_scale", 1);
+  spec.residual_scale = FactorOr(m, "residual_scale", 1);
+  const float scale = FactorOr(m, "attention.scale", 0);
+  ForEachLayer(spec, [&](LayerSpec& layer) { layer.attention.scale = scale; });
+  return spec;
+}
+
+DecoderSpec DescribeGraniteMoe(Metadata& m) {
+  DecoderSpec spec = DescribeGranite(m);
+  AddExperts(m, spec);
+  const int64_t shared = m.CountOr("expert_shared_feed_forward_length", 0);
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) { experts.shared_width = shared; });
+  return spec;
+}
+
+}  // namespace inferd::model
