@@ -32,8 +32,11 @@ void CpuDevice::DenseFeedForward(int32_t layer) {
   RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, f.width});
   inner_.formats = Formats::Of({&w.feed_forward.down});
   inner_.k = f.width;
+  const float* divisor = w.feed_forward.activation_divisor;
   ForRows(rows_, [&](int64_t row, int32_t thread) {
-    StoreRow(w.inside_feed_forward, inner_rows_ + row * f.width, row, inner_, thread);
+    float* inner = inner_rows_ + row * f.width;
+    for (int64_t i = 0; divisor != nullptr && i < f.width; ++i) inner[i] /= divisor[i];
+    StoreRow(w.inside_feed_forward, inner, row, inner_, thread);
   });
   AddBranch(w.feed_forward.down, w.after_feed_forward, w.after_feed_forward_sum);
 }
