@@ -2,7 +2,10 @@
 // configuration, 3 the model was refused.
 #include <unistd.h>
 
+#include <ctime>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/synchronization/notification.h"
 #include "config/base/address.h"
@@ -13,6 +16,7 @@
 #include "config/load.h"
 #include "worker/loaded_model.h"
 #include "worker/options.h"
+#include "worker/sandbox.h"
 #include "worker/server.h"
 
 namespace inferd::worker {
@@ -40,6 +44,17 @@ int Fail(const ChildProcess& process, const absl::Status& status, int exit_code)
   return exit_code;
 }
 
+// The model's folder (all parts of a split file lie in one), also where a link leads, and the socket's.
+FileAccess FilesOf(const config::ModelOptions& model, const Address& address) {
+  namespace fs = std::filesystem;
+  FileAccess access{.readable = {fs::path(model.path).parent_path().string()}};
+  std::error_code error;
+  const fs::path target = fs::canonical(model.path, error);
+  if (!error) access.readable.push_back(target.parent_path().string());
+  if (address.is_unix()) access.socket_directory = fs::path(address.path).parent_path().string();
+  return access;
+}
+
 int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
   absl::StatusOr<config::Config> config = config::LoadConfig(options.config);
   if (!config.ok()) return Fail(process, config.status(), kExitUsage);
@@ -54,6 +69,11 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   if (!isa.ok()) return Fail(process, isa.status(), kExitUsage);
   const std::string isa_name = *isa == config::InstructionSet::kAuto ? "" : std::string(config::NameOf(*isa));
 
+  if (options.sandbox) {
+    if (absl::Status status = LimitFiles(FilesOf(*model_options, *address)); !status.ok()) {
+      return Fail(process, status, kExitFailed);
+    }
+  }
   absl::StatusOr<std::unique_ptr<WorkerServer>> server = WorkerServer::Start(*address, options.model, options.version);
   if (!server.ok()) return Fail(process, server.status(), kExitFailed);
   const MonotonicTime begin = Clock::System().Now();
@@ -61,6 +81,9 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   if (!model.ok()) {
     return Fail(process, Annotate(model.status(), "model " + options.model),
                 IsRefusal(model.status()) ? kExitRefused : kExitFailed);
+  }
+  if (options.sandbox) {
+    if (absl::Status status = LimitSystemCalls(); !status.ok()) return Fail(process, status, kExitFailed);
   }
   (*server)->Serve(**model);
   LogInfo("worker ready", {{"model", options.model},
@@ -86,6 +109,7 @@ int Main(int argc, const char* const* argv) {
       ChildProcess::Start({.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd},
                           [&stop](int) { stop.Notify(); });
   if (!process.ok()) return kExitFailed;
+  tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});
   const int exit_code = Serve(**process, options, stop);
   StopLog();

@@ -16,6 +16,7 @@ struct WorkerOptions {
   uint64_t version = 1;
   std::string listen;
   int lifeline_fd = -1, report_fd = -1;
+  bool sandbox = true;
 };
 
 // An exit code where the program ends here: --help, or a usage error that was explained on stderr.

@@ -1,10 +1,11 @@
 // Stats never waits for the engine; Drain waits on a thread of its own.
 #include "worker/worker_service.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "config/base/log.h"
@@ -14,14 +15,6 @@ namespace inferd::worker {
 namespace {
 
 constexpr uint64_t kLongestDrainMilliseconds = uint64_t{1000} * 60 * 60 * 24;
-
-// Second number of /proc/self/statm: pages in memory.
-uint64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
 
 void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& response) {
   response.set_steps(statistics.steps);
@@ -56,6 +49,18 @@ void WriteModel(const LoadedModel& model, v1::StatsResponse& response) {
 }
 
 }  // namespace
+
+WorkerService::WorkerService(std::string model, uint64_t version)
+    : name_(std::move(model)), version_(version), memory_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+
+// The file's second number: pages in memory.
+uint64_t WorkerService::ResidentBytes() const {
+  char text[128] = {};
+  if (pread(memory_.get(), text, sizeof(text) - 1, 0) <= 0) return 0;
+  uint64_t size = 0, resident = 0;
+  std::istringstream(text) >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 grpc::ServerUnaryReactor* WorkerService::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
                                                v1::StatsResponse* response) {

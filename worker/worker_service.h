@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 
+#include "config/base/unique_fd.h"
 #include "inferd/v1/worker.grpc.pb.h"
 #include "worker/loaded_model.h"
 
@@ -13,7 +14,8 @@ namespace inferd::worker {
 
 class WorkerService : public v1::Worker::CallbackService {
  public:
-  WorkerService(std::string model, uint64_t version) : name_(std::move(model)), version_(version) {}
+  // Before the sandbox: it opens a file of /proc.
+  WorkerService(std::string model, uint64_t version);
 
   void SetModel(const LoadedModel& model) { model_ = &model; }
   // Called once when a drain begins, before Drain waits.
@@ -25,8 +27,11 @@ class WorkerService : public v1::Worker::CallbackService {
                                   v1::DrainWorkerResponse* response) override;
 
  private:
+  uint64_t ResidentBytes() const;
+
   const std::string name_;
   const uint64_t version_;
+  const UniqueFd memory_;  // /proc/self/statm
   std::atomic<const LoadedModel*> model_ = nullptr;
   std::function<void()> on_drain_ = [] {};
 };

@@ -1,0 +1,52 @@
+#include "engine/generation/prefix_leaders.h"
+
+#include <gtest/gtest.h>
+
+namespace inferd::engine {
+namespace {
+
+// `common` tokens that all prompts share, then tokens of their own.
+std::vector<int32_t> Prompt(size_t common, size_t own, int32_t mark) {
+  std::vector<int32_t> tokens(common, 7);
+  tokens.resize(common + own, mark);
+  return tokens;
+}
+
+TEST(PrefixLeaders, ALaterPromptSharesWholePagesWithTheFirst) {
+  PrefixLeaders leaders;
+  EXPECT_FALSE(leaders.Join(1, Prompt(200, 50, 1), 0));
+  const auto shared = leaders.Join(2, Prompt(200, 50, 2), 0);
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->leader, 1u);
+  EXPECT_EQ(shared->tokens, 192);
+}
+
+TEST(PrefixLeaders, NeverAllTokensOfAPrompt) {
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(128, 0, 1), 0);
+  EXPECT_EQ(leaders.Join(2, Prompt(128, 0, 1), 0)->tokens, 64) << "the last token's logits must be computed";
+}
+
+TEST(PrefixLeaders, TheLongestBeginningCounts) {
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(100, 0, 1), 0);
+  leaders.Join(2, Prompt(100, 100, 2), 0);
+  EXPECT_EQ(leaders.Join(3, Prompt(100, 100, 2), 0)->leader, 2u);
+  EXPECT_EQ(leaders.Join(4, Prompt(100, 100, 3), 0)->leader, 1u);
+}
+
+TEST(PrefixLeaders, AnotherSaltSharesNothing) {
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(200, 0, 1), 5);
+  EXPECT_FALSE(leaders.Join(2, Prompt(200, 0, 1), 6));
+}
+
+TEST(PrefixLeaders, OneThatLeavesLeadsNobody) {
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(200, 0, 1), 0);
+  leaders.Leave(1);
+  EXPECT_FALSE(leaders.Join(2, Prompt(200, 0, 1), 0));
+}
+
+}  // namespace
+}  // namespace inferd::engine
