@@ -49,8 +49,21 @@ enum class ExpressionKind : uint8_t {
 };
 
 enum class Operator : uint8_t {
-  kAdd, kSubtract, kMultiply, kDivide, kFloorDivide, kModulo, kPower,                              // of kArithmetic
-  kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kIn, kNotIn,                  // of kCompare
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kFloorDivide,
+  kModulo,
+  kPower,  // of kArithmetic
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+  kIn,
+  kNotIn,  // of kCompare
 };
 
 struct CallArguments {

@@ -15,7 +15,7 @@ namespace inferd::chat_template {
 
 class AttributePath {
  public:
-  AttributePath() = default;  // of nothing: every value itself
+  AttributePath() = default;                                           // of nothing: every value itself
   static absl::StatusOr<AttributePath> Parse(const Value& attribute);  // a str, an int or None
   static absl::StatusOr<std::vector<AttributePath>> ParseSeveral(const Value& attribute);  // parted by commas
 

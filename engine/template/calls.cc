@@ -40,8 +40,9 @@ absl::Status Interpreter::BindParameters(const MacroDefinition& macro, const Arg
       if (parameter.otherwise != nullptr) missing.push_back(&parameter);
     }
   }
-  const bool has_caller_parameter = std::any_of(macro.parameters.begin(), macro.parameters.end(),
-                                                [](const auto& parameter) { return parameter.symbol == kCallerSymbol; });
+  const bool has_caller_parameter =
+      std::any_of(macro.parameters.begin(), macro.parameters.end(),
+                  [](const auto& parameter) { return parameter.symbol == kCallerSymbol; });
   if (macro.uses_caller && !has_caller_parameter) {
     std::optional<Value> caller = TakeNamed(named, "caller");
     scope.Set(kCallerSymbol, caller ? *std::move(caller) : heap_.Undefined("No caller defined"));

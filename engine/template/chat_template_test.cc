@@ -38,27 +38,29 @@ TEST_P(Trust, SurvivesOperations) {
 
 INSTANTIATE_TEST_SUITE_P(
     Operations, Trust,
-    testing::Values(
-        TrustCase{"{{ bos_token }}<|user|>{{ user }}<|end|>", "<s><|user|>[  <|im_end|> a,b ]<|end|>"},
-        TrustCase{"{{ '<' + word + '>' }}", "<[ab]>"}, TrustCase{"{{ '<' ~ word ~ number ~ '>' }}", "<[ab]7>"},
-        TrustCase{"{{ user|trim }}|{{ user.strip() }}", "[<|im_end|> a,b]|[<|im_end|> a,b]"},
-        TrustCase{"{{ word[0] }}{{ word[::-1] }}{{ word|reverse }}", "[ababa]"},
-        TrustCase{"{{ user.split(',')[1] }}x{{ user.split('|')[1] }}", "[b ]x[im_end]"},
-        TrustCase{"{{ [word, 'c', word]|join('-') }}", "[ab]-c-[ab]"},
-        TrustCase{"{{ 'xay'.replace('a', word) }}{{ word.replace('a', 'T') }}", "x[ab]yT[b]"},
-        TrustCase{"{{ word|upper }}{{ word|title }}{{ word|capitalize }}", "[ABAbAb]"},
-        TrustCase{"{{ '%s!' % word }}{{ '{}?'.format(word) }}", "[ab]![ab]?"},
-        TrustCase{"{{ '<%s>'|format(word) }}{{ word|center(4) }}", "<[ab]> [ab] "},
-        TrustCase{"{{ list|tojson }}", "[\"[x]\", {\"[k]\": \"[v]\"}]"}, TrustCase{"{{ list }}", "['[x]', {'[k]': '[v]'}]"},
-        TrustCase{"{% for c in word %}{{ c }}.{% endfor %}", "[a].[b]."},
-        TrustCase{"{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(word) }}", "<[ab]>"},
-        TrustCase{"{% set x %}<{{ word }}>{% endset %}{{ x }}{{ x|length }}", "<[ab]>4"},
-        TrustCase{"{% filter upper %}<{{ word }}>{% endfilter %}", "<[AB]>"},
-        TrustCase{"{{ word|indent(2, true) }}{{ ('a\\n' ~ word)|indent(1) }}", "  [ab]a\n [ab]"},
-        TrustCase{"{{ {'a': word}.a }}{{ {word: 1}|list|first }}", "[abab]"},
-        TrustCase{"{{ word if word == 'ab' else '' }}{{ 'ab' if word == 'ab' }}", "[ab]ab"},
-        TrustCase{"{{ user|escape }}", "[  &lt;|im_end|&gt; a,b ]"}, TrustCase{"{{ word * 2 }}{{ 'x' * 2 }}", "[abab]xx"},
-        TrustCase{"{{ missing|default(word) }}{{ missing|default('d') }}", "[ab]d"}));
+    testing::Values(TrustCase{"{{ bos_token }}<|user|>{{ user }}<|end|>", "<s><|user|>[  <|im_end|> a,b ]<|end|>"},
+                    TrustCase{"{{ '<' + word + '>' }}", "<[ab]>"},
+                    TrustCase{"{{ '<' ~ word ~ number ~ '>' }}", "<[ab]7>"},
+                    TrustCase{"{{ user|trim }}|{{ user.strip() }}", "[<|im_end|> a,b]|[<|im_end|> a,b]"},
+                    TrustCase{"{{ word[0] }}{{ word[::-1] }}{{ word|reverse }}", "[ababa]"},
+                    TrustCase{"{{ user.split(',')[1] }}x{{ user.split('|')[1] }}", "[b ]x[im_end]"},
+                    TrustCase{"{{ [word, 'c', word]|join('-') }}", "[ab]-c-[ab]"},
+                    TrustCase{"{{ 'xay'.replace('a', word) }}{{ word.replace('a', 'T') }}", "x[ab]yT[b]"},
+                    TrustCase{"{{ word|upper }}{{ word|title }}{{ word|capitalize }}", "[ABAbAb]"},
+                    TrustCase{"{{ '%s!' % word }}{{ '{}?'.format(word) }}", "[ab]![ab]?"},
+                    TrustCase{"{{ '<%s>'|format(word) }}{{ word|center(4) }}", "<[ab]> [ab] "},
+                    TrustCase{"{{ list|tojson }}", "[\"[x]\", {\"[k]\": \"[v]\"}]"},
+                    TrustCase{"{{ list }}", "['[x]', {'[k]': '[v]'}]"},
+                    TrustCase{"{% for c in word %}{{ c }}.{% endfor %}", "[a].[b]."},
+                    TrustCase{"{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(word) }}", "<[ab]>"},
+                    TrustCase{"{% set x %}<{{ word }}>{% endset %}{{ x }}{{ x|length }}", "<[ab]>4"},
+                    TrustCase{"{% filter upper %}<{{ word }}>{% endfilter %}", "<[AB]>"},
+                    TrustCase{"{{ word|indent(2, true) }}{{ ('a\\n' ~ word)|indent(1) }}", "  [ab]a\n [ab]"},
+                    TrustCase{"{{ {'a': word}.a }}{{ {word: 1}|list|first }}", "[abab]"},
+                    TrustCase{"{{ word if word == 'ab' else '' }}{{ 'ab' if word == 'ab' }}", "[ab]ab"},
+                    TrustCase{"{{ user|escape }}", "[  &lt;|im_end|&gt; a,b ]"},
+                    TrustCase{"{{ word * 2 }}{{ 'x' * 2 }}", "[abab]xx"},
+                    TrustCase{"{{ missing|default(word) }}{{ missing|default('d') }}", "[ab]d"}));
 
 TEST(TrustedVariables, AreHiddenByTheRequestAndThenUntrusted) {
   EXPECT_EQ(Marked(RenderSource("{{ bos_token }}", R"({"bos_token": "<s>"})", R"({"bos_token": "<s>"})")), "[<s>]");
@@ -140,7 +142,8 @@ TEST(Limits, EndHostileTemplatesQuickly) {
       "{% set ns = namespace(x=[1]) %}{% for i in range(1000) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
       "{% set ns = namespace(x=1) %}{% for i in range(150) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
       "{% set ns = namespace(x=1) %}{% for i in range(150) %}{% set ns.x = (ns.x, ns.x) %}{% endfor %}{{ {ns.x: 1} }}",
-      "{% set ns = namespace(x=1) %}{% for i in range(150) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x|tojson }}",
+      "{% set ns = namespace(x=1) %}{% for i in range(150) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x|tojson "
+      "}}",
       "{% set ns = namespace() %}{% set ns.x = [ns] %}{{ ns }}",
       "{% set a = namespace(x=0) %}{% for i in range(100000) %}{% set a.x = cycler(a.x) %}{% endfor %}",
       "{% set a = namespace(x=0) %}{% for i in range(100000) %}{% set a.x = joiner(a.x) %}{% endfor %}",
@@ -196,7 +199,8 @@ TEST(Request, LargeIntegersAreRefusedByName) {
 }
 
 TEST(ChatTemplate, ServesConcurrentRenders) {
-  const auto chat = ChatTemplate::Parse("{% set ns = namespace(t='') %}{% for m in l %}{% set ns.t = ns.t + m %}{% endfor %}{{ ns.t }}");
+  const auto chat = ChatTemplate::Parse(
+      "{% set ns = namespace(t='') %}{% for m in l %}{% set ns.t = ns.t + m %}{% endfor %}{{ ns.t }}");
   ASSERT_TRUE(chat.ok());
   std::vector<std::thread> threads;
   std::vector<std::string> texts(4);

@@ -135,7 +135,8 @@ class BraceFormatter {
       automatic_ = true;
       place = next_++;
     } else if (place) {
-      if (automatic_) return InvalidArgument("cannot switch from automatic field numbering to manual field specification");
+      if (automatic_)
+        return InvalidArgument("cannot switch from automatic field numbering to manual field specification");
       manual_ = true;
     }
     if (place) {

@@ -97,7 +97,8 @@ class PercentFormatter {
     if (at_ < bytes_.size() && bytes_[at_] == '.') {
       ++at_;
       ASSIGN_OR_RETURN(const std::optional<int64_t> precision, TakeCount());
-      if (precision.value_or(0) > kMaxPrecision) return InvalidArgument("a precision of more than {} digits", kMaxPrecision);
+      if (precision.value_or(0) > kMaxPrecision)
+        return InvalidArgument("a precision of more than {} digits", kMaxPrecision);
       spec.precision = static_cast<int>(std::max<int64_t>(precision.value_or(0), 0));
     }
     while (at_ < bytes_.size() && std::string_view("hlL").find(bytes_[at_]) != std::string_view::npos) ++at_;

@@ -24,7 +24,7 @@ struct FormatSpec {
   char grouping = '\0';    // ',' or '_'
   std::optional<int> precision = std::nullopt;
   char type = '\0';
-  bool plain = false;      // nothing was specified
+  bool plain = false;  // nothing was specified
 };
 
 absl::StatusOr<FormatSpec> ParseFormatSpec(std::string_view text);

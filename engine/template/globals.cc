@@ -79,9 +79,12 @@ absl::StatusOr<Value> RaiseException(Heap& heap, const Value&, const Bound& argu
 }
 
 constexpr Builtin kGlobals[] = {
-    {"range", "/ start ?stop ?step", MakeRange}, {"dict", "*", MakeDict},
-    {"namespace", "*", MakeNamespace},           {"cycler", "*", MakeCycler},
-    {"joiner", "?sep", MakeJoiner},              {"raise_exception", "message", RaiseException},
+    {"range", "/ start ?stop ?step", MakeRange},
+    {"dict", "*", MakeDict},
+    {"namespace", "*", MakeNamespace},
+    {"cycler", "*", MakeCycler},
+    {"joiner", "?sep", MakeJoiner},
+    {"raise_exception", "message", RaiseException},
 };
 
 class StrftimeNow final : public Object {

@@ -108,7 +108,8 @@ class JsonWriter {
     if (point < 0x80) {
       const size_t found = kEscaped.find(static_cast<char>(point));
       if (found != kEscaped.npos) return std::string("\\") + kLetters[found];
-      if (point < 0x20 || (style_.ascii && point == 0x7F)) return fmt::format("\\u{:04x}", static_cast<uint32_t>(point));
+      if (point < 0x20 || (style_.ascii && point == 0x7F))
+        return fmt::format("\\u{:04x}", static_cast<uint32_t>(point));
       return "";
     }
     if (!style_.ascii) return "";
@@ -181,9 +182,8 @@ class JsonWriter {
     std::vector<const Dict::Entry*> entries;
     for (const Dict::Entry& entry : dict.entries()) entries.push_back(&entry);
     if (style_.sorted) {
-      RETURN_IF_ERROR(SortStably(entries, [this](const Dict::Entry* a, const Dict::Entry* b) {
-        return IsLess(heap_, a->first, b->first);
-      }));
+      RETURN_IF_ERROR(SortStably(
+          entries, [this](const Dict::Entry* a, const Dict::Entry* b) { return IsLess(heap_, a->first, b->first); }));
     }
     out_.Append("{", true);
     ++level_;

@@ -271,9 +271,8 @@ bool Lexer::LexNumber() {
       size_t digits = at_ + 2;
       const std::string_view allowed = letter == 'x' ? "0123456789abcdefABCDEF" : letter == 'o' ? "01234567" : "01";
       while (digits < source_.size() &&
-             (allowed.find(source_[digits]) != allowed.npos ||
-              (source_[digits] == '_' && digits + 1 < source_.size() &&
-               allowed.find(source_[digits + 1]) != allowed.npos))) {
+             (allowed.find(source_[digits]) != allowed.npos || (source_[digits] == '_' && digits + 1 < source_.size() &&
+                                                                allowed.find(source_[digits + 1]) != allowed.npos))) {
         ++digits;
       }
       if (digits > at_ + 2) end = digits;

@@ -40,7 +40,8 @@ absl::StatusOr<std::optional<Value>> Macro::Attribute(Heap& heap, const Value&, 
   if (name == "caller") return std::optional<Value>(Value::Bool(definition_.uses_caller));
   if (name != "arguments") return std::optional<Value>();
   std::vector<Value> names;
-  for (const MacroDefinition::Parameter& parameter : definition_.parameters) names.push_back(heap.String(parameter.name));
+  for (const MacroDefinition::Parameter& parameter : definition_.parameters)
+    names.push_back(heap.String(parameter.name));
   return std::optional<Value>(heap.Tuple(std::move(names)));
 }
 
@@ -146,7 +147,8 @@ absl::StatusOr<Value> LoopObject::Changed(Heap& heap, const Arguments& arguments
 }
 
 absl::StatusOr<Value> LoopObject::Call(Heap&, const Arguments& arguments) {
-  if (!statement_.recursive) return InvalidArgument("the loop must have the 'recursive' marker to be called recursively");
+  if (!statement_.recursive)
+    return InvalidArgument("the loop must have the 'recursive' marker to be called recursively");
   if (arguments.positional.size() != 1 || !arguments.named.empty()) return InvalidArgument("loop() takes one argument");
   return interpreter_.CallLoop(statement_, outer_, arguments.positional[0], recursion_ + 1);
 }

@@ -97,7 +97,8 @@ absl::StatusOr<Value> Count(Heap& heap, const Value& self, const Bound& argument
   const std::string_view view = std::string_view(self.bytes()).substr(window.begin, window.end - window.begin);
   if (wanted->bytes().empty()) return Value::Integer(static_cast<int64_t>(CountCodePoints(view)) + 1);
   int64_t count = 0;
-  for (size_t at = view.find(wanted->bytes()); at != view.npos; at = view.find(wanted->bytes(), at + wanted->bytes().size())) {
+  for (size_t at = view.find(wanted->bytes()); at != view.npos;
+       at = view.find(wanted->bytes(), at + wanted->bytes().size())) {
     ++count;
   }
   return Value::Integer(count);

@@ -105,9 +105,9 @@ absl::StatusOr<bool> RangeObject::Equals(Heap&, const Object& other) const {
 }
 
 absl::Status RangeObject::AppendRepr(Heap&, Text& out) const {
-  out.Append(step_ == 1 ? fmt::format("range({}, {})", begin_, end_)
-                        : fmt::format("range({}, {}, {})", begin_, end_, step_),
-             true);
+  out.Append(
+      step_ == 1 ? fmt::format("range({}, {})", begin_, end_) : fmt::format("range({}, {}, {})", begin_, end_, step_),
+      true);
   return absl::OkStatus();
 }
 

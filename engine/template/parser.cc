@@ -1,11 +1,11 @@
 // The grammar of statements.
 #include "engine/template/parser.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-
-#include <fmt/ranges.h>
 
 #include "engine/template/parser_base.h"
 #include "engine/template/unicode.h"
@@ -100,7 +100,9 @@ absl::StatusOr<Body> Parser::ParseBody(std::initializer_list<std::string_view> e
   if (block_depth_ >= kMaxBlockDepth) return Error(fmt::format("blocks are nested more than {} deep", kMaxBlockDepth));
   ++block_depth_;
   Body body;
-  const auto is_end = [&] { return std::any_of(ends.begin(), ends.end(), [&](auto end) { return current().IsName(end); }); };
+  const auto is_end = [&] {
+    return std::any_of(ends.begin(), ends.end(), [&](auto end) { return current().IsName(end); });
+  };
   while (current().type != TokenType::kEnd) {
     const Position position = current().position;
     if (current().type == TokenType::kData) {
@@ -233,7 +235,8 @@ absl::Status Parser::ParseSignature(MacroDefinition& macro) {
     if (!macro.parameters.empty()) RETURN_IF_ERROR(ExpectOperator(","));
     ASSIGN_OR_RETURN(const Token name, ExpectAnyName());
     for (const MacroDefinition::Parameter& other : macro.parameters) {
-      if (other.name == name.text) return ErrorAt(name.position, fmt::format("parameter '{}' is given twice", name.text));
+      if (other.name == name.text)
+        return ErrorAt(name.position, fmt::format("parameter '{}' is given twice", name.text));
     }
     ExpressionPtr otherwise;
     if (SkipOperator("=")) {

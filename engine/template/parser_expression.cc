@@ -1,5 +1,5 @@
-// The grammar of expressions, weakest binding first: conditional, or, and, not, comparison, + -, ~, * / // %, **, unary,
-// then subscripts, calls, filters and tests behind a value.
+// The grammar of expressions, weakest binding first: conditional, or, and, not, comparison, + -, ~, * / // %, **,
+// unary, then subscripts, calls, filters and tests behind a value.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -66,7 +66,8 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::Finish(ExpressionPtr expression)
   }
   expression->height = height + 1;
   if (expression->height > kMaxExpressionHeight) {
-    return ErrorAt(expression->position, fmt::format("the expression is nested more than {} deep", kMaxExpressionHeight));
+    return ErrorAt(expression->position,
+                   fmt::format("the expression is nested more than {} deep", kMaxExpressionHeight));
   }
   return expression;
 }

@@ -50,16 +50,16 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseSubscript(ExpressionPtr val
       return Finish(std::move(attribute));
     }
     if (member.type != TokenType::kInteger) return ErrorAt(member.position, "expected a name or a number after '.'");
-    ExpressionPtr index = std::make_unique<Expression>(
-        Expression{.kind = ExpressionKind::kConstant, .position = member.position});
+    ExpressionPtr index =
+        std::make_unique<Expression>(Expression{.kind = ExpressionKind::kConstant, .position = member.position});
     index->constant = Value::Integer(member.integer);
     ExpressionPtr item = New(ExpressionKind::kItem, open.position, std::move(value));
     item->operands.push_back(std::move(index));
     return Finish(std::move(item));
   }
   ExpressionPtr item = New(ExpressionKind::kItem, open.position, std::move(value));
-  ExpressionPtr several = std::make_unique<Expression>(
-      Expression{.kind = ExpressionKind::kTuple, .position = open.position});
+  ExpressionPtr several =
+      std::make_unique<Expression>(Expression{.kind = ExpressionKind::kTuple, .position = open.position});
   while (!current().IsOperator("]")) {
     if (!several->operands.empty()) RETURN_IF_ERROR(ExpectOperator(","));
     ASSIGN_OR_RETURN(ExpressionPtr index, ParseIndex());
@@ -186,8 +186,8 @@ absl::StatusOr<ExpressionPtr> ExpressionParser::ParseTest(ExpressionPtr value) {
     unknown_.push_back(ErrorAt(test->position, fmt::format("no test named '{}'", test->name)));
   }
   const Token& token = current();
-  const bool is_word = token.type == TokenType::kName && !token.IsName("else") && !token.IsName("or") &&
-                       !token.IsName("and");
+  const bool is_word =
+      token.type == TokenType::kName && !token.IsName("else") && !token.IsName("or") && !token.IsName("and");
   if (token.IsOperator("(")) {
     ASSIGN_OR_RETURN(test->call, ParseCallArguments());
   } else if (is_word || token.type == TokenType::kString || token.type == TokenType::kInteger ||

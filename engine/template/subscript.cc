@@ -126,9 +126,8 @@ absl::StatusOr<std::optional<Value>> GetOwnAttribute(Heap& heap, const Value& va
     return std::optional<Value>(heap.OfObject(std::make_shared<BuiltinFunction>(*method, value)));
   }
   if (ModifiesValue(value.kind(), name)) {
-    return std::optional<Value>(heap.Undefined(
-        fmt::format("access to attribute '{}' of '{}' object is unsafe: values cannot be changed", name,
-                    value.TypeName())));
+    return std::optional<Value>(heap.Undefined(fmt::format(
+        "access to attribute '{}' of '{}' object is unsafe: values cannot be changed", name, value.TypeName())));
   }
   if (value.is_tuple() && value.sequence()->group) {
     if (name == "grouper") return std::optional<Value>(value.items()[0]);

@@ -199,9 +199,10 @@ Text TitleWords(const Text& text, bool filter) {
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
     const char32_t point = NextCodePoint(text.bytes(), at);
-    const bool parts_words = filter ? IsSpace(point) || (point < 0x80 && std::string_view("-({[<").find(static_cast<char>(
-                                                                             point)) != std::string_view::npos)
-                                    : !IsCased(point);
+    const bool parts_words =
+        filter ? IsSpace(point) || (point < 0x80 &&
+                                    std::string_view("-({[<").find(static_cast<char>(point)) != std::string_view::npos)
+               : !IsCased(point);
     if (parts_words) {
       AppendMapped(out, text, begin, point, AppendUtf8);
     } else if (in_word) {

@@ -20,16 +20,24 @@ struct SpecialCase {
   std::string_view title;
 };
 constexpr std::array kSpecialCases = {
-    SpecialCase{0x00DF, "SS", "Ss"},     SpecialCase{0x0149, "\u02BCN", "\u02BCN"},
-    SpecialCase{0x01F0, "J\u030C", "J\u030C"}, SpecialCase{0x0390, "\u0399\u0308\u0301", "\u0399\u0308\u0301"},
+    SpecialCase{0x00DF, "SS", "Ss"},
+    SpecialCase{0x0149, "\u02BCN", "\u02BCN"},
+    SpecialCase{0x01F0, "J\u030C", "J\u030C"},
+    SpecialCase{0x0390, "\u0399\u0308\u0301", "\u0399\u0308\u0301"},
     SpecialCase{0x03B0, "\u03A5\u0308\u0301", "\u03A5\u0308\u0301"},
     SpecialCase{0x0587, "\u0535\u0552", "\u0535\u0582"},
-    SpecialCase{0x1E96, "H\u0331", "H\u0331"}, SpecialCase{0x1E97, "T\u0308", "T\u0308"},
-    SpecialCase{0x1E98, "W\u030A", "W\u030A"}, SpecialCase{0x1E99, "Y\u030A", "Y\u030A"},
-    SpecialCase{0x1E9A, "A\u02BE", "A\u02BE"}, SpecialCase{0xFB00, "FF", "Ff"},
-    SpecialCase{0xFB01, "FI", "Fi"},     SpecialCase{0xFB02, "FL", "Fl"},
-    SpecialCase{0xFB03, "FFI", "Ffi"},   SpecialCase{0xFB04, "FFL", "Ffl"},
-    SpecialCase{0xFB05, "ST", "St"},     SpecialCase{0xFB06, "ST", "St"},
+    SpecialCase{0x1E96, "H\u0331", "H\u0331"},
+    SpecialCase{0x1E97, "T\u0308", "T\u0308"},
+    SpecialCase{0x1E98, "W\u030A", "W\u030A"},
+    SpecialCase{0x1E99, "Y\u030A", "Y\u030A"},
+    SpecialCase{0x1E9A, "A\u02BE", "A\u02BE"},
+    SpecialCase{0xFB00, "FF", "Ff"},
+    SpecialCase{0xFB01, "FI", "Fi"},
+    SpecialCase{0xFB02, "FL", "Fl"},
+    SpecialCase{0xFB03, "FFI", "Ffi"},
+    SpecialCase{0xFB04, "FFL", "Ffl"},
+    SpecialCase{0xFB05, "ST", "St"},
+    SpecialCase{0xFB06, "ST", "St"},
 };
 
 const SpecialCase* FindSpecialCase(char32_t point) {
@@ -232,8 +240,8 @@ void AppendFolded(std::string& out, char32_t point) {
   }
   utf8proc_int32_t folded[8];
   int last_boundclass = 0;
-  const utf8proc_ssize_t length = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), folded, 8,
-                                                          UTF8PROC_CASEFOLD, &last_boundclass);
+  const utf8proc_ssize_t length =
+      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), folded, 8, UTF8PROC_CASEFOLD, &last_boundclass);
   if (length <= 0 || length > 8) {
     AppendUtf8(out, point);
     return;
