@@ -43,11 +43,12 @@ class BytePairModel final : public SubwordModel {
 
   std::string TokenBytes(int32_t id) const override {
     const std::string_view spelling = vocabulary_.spelling(id);
+    if (vocabulary_.kind(id) == TokenKind::kUserDefined) return std::string(spelling);
     std::string bytes;
     for (const char* at = spelling.data(); at < spelling.data() + spelling.size();) {
       const Character character = DecodeUtf8(at, spelling.data() + spelling.size());
       const int byte = kByteAlphabet.Byte(character.code_point);
-      if (byte < 0) return std::string(spelling);  // added as plain text
+      if (byte < 0) return std::string(spelling);  // plain text after all
       bytes.push_back(static_cast<char>(byte));
       at += character.bytes;
     }

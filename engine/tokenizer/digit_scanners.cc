@@ -6,7 +6,7 @@ namespace inferd::tokenizer {
 namespace {
 
 constexpr CharacterSet kDecimals = SetOf(Category::kNd);
-constexpr CharacterSet kWordCharacters = kLetters | kMarks | kDecimals | SetOf(Category::kPc);  // \w of Oniguruma
+constexpr CharacterSet kWordCharacters = kLetters | kMarks | kNumbers | SetOf(Category::kPc);  // \w of Oniguruma
 
 // Takes positions in a text and appends them as ends of pieces, each once.
 class Cuts {

@@ -102,7 +102,7 @@ constexpr SplitRule kYoutuRules[] = {
      "\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"},
     {O200K(CONTRACTION "?", "", "/"), ScanO200kDigit}};
 constexpr SplitRule kTinyAyaRules[] = {
-    {"\\d{1,3}(?=(?:\\d{3})*(?![\\p{L}\\p{M}\\p{Nd}\\p{Pc}]))", ScanBoundedThousands},  // (?=(?:\d{3})*\b)
+    {"\\d{1,3}(?=(?:\\d{3})*(?![\\p{L}\\p{M}\\p{N}\\p{Pc}]))", ScanBoundedThousands},  // (?=(?:\d{3})*\b)
     {O200K(CONTRACTION "?", "{1,3}", "/"), ScanO200k}};
 constexpr SplitRule kSuperbpeRules[] = {kNumbers, {"(?=(\\d{3})+(?!\\d))", ScanThousandCuts}};
 constexpr SplitRule kKimiRules[] = {

@@ -68,6 +68,14 @@ TEST(SpecialTokens, AreParsedOnlyWhereAsked) {
   EXPECT_THAT(Encode(*tokenizer, "<|user|>", {.parse_special = true}), ElementsAre(kUser));
 }
 
+TEST(SpecialTokens, OfTheUserAreSpelledInPlainText) {
+  TestVocabulary made = BytePairVocabulary();
+  const int32_t thorn = made.Add("þ!", TokenKind::kUserDefined);  // þ is the letter of byte 0xFE, too
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "xþ!"), ElementsAre('x', thorn));
+  EXPECT_EQ(tokenizer->Decode(Ids{'x', thorn}, true), "xþ!");
+}
+
 TEST(SpecialTokens, CountInTrustedSegmentsAlone) {
   const TestVocabulary made = BytePairVocabulary();
   const auto tokenizer = Make(made.data());
