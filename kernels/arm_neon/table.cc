@@ -1,5 +1,7 @@
 // The table of the neon variant: its own functions, and the reference's where it has none.
 #include "kernels/arm_neon/lanes.h"
+#include "kernels/arm_neon/peak.h"
+#include "kernels/arm_neon/products.h"
 #include "kernels/lanes/attention.h"
 #include "kernels/lanes/exact_angle.h"
 #include "kernels/lanes/page_write.h"
@@ -10,16 +12,15 @@
 #include "kernels/reference/products.h"
 #include "kernels/reference/reference.h"
 #include "kernels/variants.h"
-#include "kernels/arm_neon/peak.h"
 
 namespace inferd::kernels::neon {
 
 const Kernels kTable = {
     .name = "neon",
     .activation_row_bytes = reference::ActivationRowBytes,
-    .quantize_rows = reference::QuantizeRows,
-    .matmul_scratch_bytes = reference::MatmulScratchBytes,
-    .matmul = reference::Matmul,
+    .quantize_rows = QuantizeRows,
+    .matmul_scratch_bytes = MatmulScratchBytes,
+    .matmul = Matmul,
     .dequantize_row = reference::DequantizeRow,
 
     .rms_norm = lanes::RmsNorm<Lanes>,
