@@ -168,6 +168,7 @@ TEST(WordPiece, CleansTextAndTakesTheLongestPieces) {
   const auto tokenizer = Make(made.data());
   EXPECT_THAT(Encode(*tokenizer, "Cafés,中\u200bCAFE\u0301", {.add_special = true}),
               ElementsAre(0, cafe, s, comma, zhong, cafe, 1));
+  EXPECT_THAT(Encode(*tokenizer, "ca\x0B" "fe\u0085\tcafe\u2028cafe"), ElementsAre(cafe, cafe, cafe));
   EXPECT_THAT(Encode(*tokenizer, "cafex cafe"), ElementsAre(2, cafe)) << "a word with an unknown part is unknown";
   EXPECT_THAT(Encode(*tokenizer, "cafe" + std::string(97, 's')), ElementsAre(2)) << "a word of 101 letters is unknown";
   EXPECT_EQ(Encode(*tokenizer, "cafe" + std::string(96, 's')).size(), 97U);

@@ -14,7 +14,12 @@ namespace {
 
 constexpr size_t kLongestWord_characters = 100;  // longer ones are unknown, as in BERT
 
-constexpr CharacterSet kRemoved = SetOf(Category::kCc, Category::kCf, Category::kCo, Category::kCs);
+// Control characters and the like; of those that are white space only tab and line ends are kept as such.
+bool IsRemoved(char32_t code_point, CharacterSet set) {
+  constexpr CharacterSet kControls = SetOf(Category::kCc, Category::kCf, Category::kCo, Category::kCs);
+  return (set & kControls) != 0 || code_point == 0x0B || code_point == 0x0C || code_point == 0x85 ||
+         code_point == 0xFFFD || code_point == kBrokenCharacter;
+}
 
 // CJK ideographs stand for themselves; the ranges of BERT's BasicTokenizer.
 bool IsIdeograph(char32_t code_point) {
@@ -57,9 +62,11 @@ void ForEachWord(std::string_view text, CleanOptions options, const Word& word) 
     const Character character = DecodeUtf8(at, text.data() + text.size());
     at += character.bytes;
     const CharacterSet set = unicode.Of(character.code_point);
-    if ((set & kWhiteSpace) != 0) flush();
-    const bool broken = character.code_point == kBrokenCharacter || character.code_point == U'\uFFFD';
-    if ((set & (kWhiteSpace | kRemoved)) != 0 || broken) continue;
+    if (IsRemoved(character.code_point, set)) continue;
+    if ((set & kWhiteSpace) != 0) {
+      flush();
+      continue;
+    }
     const bool ideograph = IsIdeograph(character.code_point);
     if (ideograph) flush();
     parts.clear();
