@@ -1,0 +1,191 @@
+// Every variant gives the reference's bits, whatever the shapes and values: bytes choose a kernel, its sizes and raw
+// finite floats. Where the result is NaN (infinities met on the way), any NaN will do.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "kernels/kernel_testing.h"
+#include "kernels/kernels.h"
+
+namespace inferd::kernels {
+namespace {
+
+class Bytes {
+ public:
+  Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  uint32_t Next() {
+    uint32_t value = 0;
+    for (int i = 0; i < 4; ++i) value = value << 8 | (size_ == 0 ? 0 : data_[at_++ % size_]);
+    return value;
+  }
+  int32_t Between(int32_t low, int32_t high) {
+    return low + static_cast<int32_t>(Next() % static_cast<uint32_t>(high - low + 1));
+  }
+  bool Coin() { return Next() % 2 == 1; }
+
+  // Finite floats: half of them of any size, half near 1. Bytes repeat, mixed with their place.
+  std::vector<float> Floats(int64_t n) {
+    std::vector<float> values(static_cast<size_t>(n));
+    for (float& value : values) {
+      uint32_t bits = Next() ^ (static_cast<uint32_t>(&value - values.data()) * 2654435761u);
+      if ((bits & 1) != 0) bits = (bits & 0x80FFFFFFu) | 0x3F000000u;
+      if ((bits & 0x7F800000u) == 0x7F800000u) bits &= ~0x00800000u;
+      std::memcpy(&value, &bits, sizeof(value));
+    }
+    return values;
+  }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  size_t at_ = 0;
+};
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::memcmp(&a[i], &b[i], sizeof(float)) != 0 && (a[i] == a[i] || b[i] == b[i])) return false;
+  }
+  return true;
+}
+
+// run(kernels) returns all that a kernel made, as floats.
+template <class Run>
+void Compare(const char* what, const Run& run) {
+  const std::vector<float> expected = run(*SelectKernels("reference"));
+  for (const Kernels* kernels : RunnableVariants()) {
+    if (!SameBits(run(*kernels), expected)) {
+      std::fprintf(stderr, "%s differs in %s\n", what, kernels->name);
+      std::abort();
+    }
+  }
+}
+
+void FuzzRows(Bytes& bytes) {
+  const int64_t n = bytes.Between(1, 200);
+  const std::vector<float> x = bytes.Floats(n), y = bytes.Floats(n), z = bytes.Floats(n);
+  const float factor = bytes.Floats(1)[0];
+  const Activation kind = static_cast<Activation>(bytes.Between(0, static_cast<int>(Activation::kExp)));
+  Compare("rows", [&](const Kernels& k) {
+    std::vector<float> out(static_cast<size_t>(9 * n));
+    float* rows = out.data();
+    k.activate(kind, x.data(), n, rows);
+    k.gate(kind, x.data(), y.data(), n, rows + n);
+    k.rms_norm(x.data(), y.data(), 1e-5f, n, rows + 2 * n);
+    k.layer_norm(x.data(), y.data(), z.data(), 1e-5f, n, rows + 3 * n);
+    k.l2_norm(x.data(), 1e-6f, n, rows + 4 * n);
+    k.softmax(x.data(), n, rows + 5 * n);
+    k.soft_cap(x.data(), 30.0f, n, rows + 6 * n);
+    k.add_scaled(x.data(), factor, n, rows + 7 * n);
+    k.scale(x.data(), factor, n, rows + 8 * n);
+    out.push_back(k.log_sum_exp(x.data(), n));
+    out.push_back(static_cast<float>(k.argmax(x.data(), n)));
+    std::vector<TopEntry> top(static_cast<size_t>(n));
+    const int32_t count = k.top_k(x.data(), n, static_cast<int32_t>(n / 3 + 1), top.data());
+    for (int32_t i = 0; i < count; ++i) out.push_back(static_cast<float>(top[static_cast<size_t>(i)].id));
+    return out;
+  });
+}
+
+void FuzzAttention(Bytes& bytes) {
+  PageShape shape;
+  shape.type = static_cast<CacheType>(bytes.Between(0, 2));
+  const int32_t unit = shape.type == CacheType::kQ8_0 ? 32 : 1;
+  shape.kv_heads = bytes.Between(1, 2);
+  shape.k_dim = unit * bytes.Between(1, 96 / unit);
+  shape.v_dim = unit * bytes.Between(1, 96 / unit);
+  const int32_t group = bytes.Between(1, 17);
+  const int64_t queries = bytes.Between(1, 40), position = bytes.Between(0, 150);
+  const bool encoder = bytes.Between(0, 3) == 0;
+  const int64_t keys = position + queries;
+  const int64_t window = bytes.Coin() ? bytes.Between(1, 100) : 0;
+  const int64_t k_row = static_cast<int64_t>(shape.kv_heads) * shape.k_dim;
+  const int64_t v_row = static_cast<int64_t>(shape.kv_heads) * shape.v_dim;
+  const std::vector<float> k_rows = bytes.Floats(keys * k_row), v_rows = bytes.Floats(keys * v_row);
+  const std::vector<float> q = bytes.Floats(queries * group * shape.k_dim);
+  const std::vector<float> slopes = bytes.Floats(group), sinks = bytes.Floats(group);
+  const float soft_cap = bytes.Coin() ? 20.0f : 0.0f;
+  const bool alibi = bytes.Coin(), sunk = bytes.Coin();
+  Compare("attention", [&](const Kernels& k) {
+    std::vector<AlignedBytes> storage;
+    std::vector<const void*> pages;
+    for (int64_t first = 0; first < keys; first += kPageTokens) {
+      AlignedBytes& page = storage.emplace_back(k.page_bytes(shape));
+      const int32_t tokens = static_cast<int32_t>(std::min<int64_t>(kPageTokens, keys - first));
+      k.write_kv(shape, page.data(), 0, tokens, k_rows.data() + first * k_row, k_row, v_rows.data() + first * v_row,
+                 v_row);
+      pages.push_back(page.data());
+    }
+    AlignedBytes scratch(k.attention_scratch_bytes(shape, group, queries));
+    std::vector<float> out(static_cast<size_t>(queries * group * shape.v_dim));
+    k.attention({.shape = shape,
+                 .pages = pages.data(),
+                 .kv_head = shape.kv_heads - 1,
+                 .group = group,
+                 .queries = queries,
+                 .position = position,
+                 .first_key = window == 0 && !encoder ? position / 2 : 0,
+                 .window = window,
+                 .bidirectional_end = encoder ? keys : 0,
+                 .q = q.data(),
+                 .q_stride = static_cast<int64_t>(group) * shape.k_dim,
+                 .out = out.data(),
+                 .out_stride = static_cast<int64_t>(group) * shape.v_dim,
+                 .scale = 0.125f,
+                 .soft_cap = soft_cap,
+                 .alibi_slopes = alibi ? slopes.data() : nullptr,
+                 .sinks = sunk ? sinks.data() : nullptr,
+                 .scratch = scratch.data()});
+    return out;
+  });
+}
+
+void FuzzDelta(Bytes& bytes) {
+  const int32_t k_dim = bytes.Between(1, 40), v_dim = bytes.Between(1, 140);
+  const int64_t tokens = bytes.Between(1, 5);
+  const std::vector<float> start = bytes.Floats(static_cast<int64_t>(k_dim) * v_dim);
+  const std::vector<float> q = bytes.Floats(tokens * k_dim), k_rows = bytes.Floats(tokens * k_dim);
+  const std::vector<float> v = bytes.Floats(tokens * v_dim), gates = bytes.Floats(tokens);
+  Compare("delta rule", [&](const Kernels& k) {
+    std::vector<float> state = start, out(static_cast<size_t>(tokens * v_dim));
+    k.delta_rule({.k_dim = k_dim,
+                  .v_dim = v_dim,
+                  .scale = 0.5f,
+                  .state = state.data(),
+                  .tokens = tokens,
+                  .q = q.data(),
+                  .k = k_rows.data(),
+                  .qk_stride = k_dim,
+                  .v = v.data(),
+                  .v_stride = v_dim,
+                  .log_decay = gates.data(),
+                  .beta = gates.data(),
+                  .gate_stride = 1,
+                  .out = out.data(),
+                  .out_stride = v_dim});
+    out.insert(out.end(), state.begin(), state.end());
+    return out;
+  });
+}
+
+}  // namespace
+}  // namespace inferd::kernels
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  inferd::kernels::Bytes bytes(data, size);
+  switch (bytes.Between(0, 2)) {
+    case 0:
+      inferd::kernels::FuzzRows(bytes);
+      break;
+    case 1:
+      inferd::kernels::FuzzAttention(bytes);
+      break;
+    case 2:
+      inferd::kernels::FuzzDelta(bytes);
+      break;
+  }
+  return 0;
+}
