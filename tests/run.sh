@@ -69,6 +69,7 @@ check "lint: each rule is seen when broken" pytest_in lint tests/lint
 if [ "$mode" != --quick ]; then
   export INFERD_BUILD=$PWD/build/release
   check "end to end" pytest_in e2e tests/e2e $([ "$mode" = --long ] && echo --long)
+  check "kernels as ARM programs" tests/arm/run.sh build/arm --gtest_brief=1 --gtest_output="xml:$results/arm.xml"
   # One Clang tree serves three purposes: our code is clean under its warnings, the sanitizers watch the unit tests,
   # and libFuzzer drives the parsers.
   build asan build/clang -DCMAKE_CXX_COMPILER=clang++ -DINFERD_FUZZERS=ON
