@@ -85,6 +85,28 @@ TEST_P(Router, NanIsChosenLastAndIdsStayValid) {
   for (const int32_t id : all.ids) EXPECT_TRUE(id >= 0 && id < 4);
 }
 
+TEST_P(Router, RandomLogitsGiveTheReferencesBits) {
+  for (const int32_t experts : {8, 60, 64, 128, 512}) {
+    const std::vector<float> logits = Random(static_cast<uint64_t>(experts), static_cast<size_t>(experts), 2.0f);
+    const std::vector<float> bias = Random(7, static_cast<size_t>(experts), 0.1f);
+    for (const RouterScore score : {RouterScore::kSoftmax, RouterScore::kSigmoid, RouterScore::kSoftmaxOfChosen}) {
+      for (const int32_t groups : {0, 4}) {
+        const RouterArguments a = {.score = score,
+                                   .chosen = 8,
+                                   .selection_bias = bias.data(),
+                                   .groups = groups,
+                                   .groups_used = 2,
+                                   .normalize = true,
+                                   .scale = 2.5f};
+        const Choice expected = Route(*SelectKernels("reference"), a, logits);
+        const Choice choice = Route(*GetParam(), a, logits);
+        EXPECT_EQ(choice.ids, expected.ids);
+        EXPECT_EQ(choice.weights, expected.weights);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Router, testing::ValuesIn(RunnableVariants()),
                          [](const auto& info) { return info.param->name; });
 

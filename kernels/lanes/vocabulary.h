@@ -4,6 +4,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/lanes/elementary.h"
+#include "kernels/lanes/rows.h"
 #include "kernels/lanes/top_heap.h"
 
 namespace inferd::kernels::lanes {
@@ -126,5 +127,13 @@ bool AllFinite(const float* x, int64_t n) {
   }
   return i == n || !L::Any(L::NotFinite(L::LoadFirst(x + i, n - i)));
 }
+
+// Expert routing's rows.
+template <class L>
+struct RouterRows {
+  static void Softmax(const float* x, int64_t n, float* out) { lanes::Softmax<L>(x, n, out); }
+  static void Sigmoid(const float* x, int64_t n, float* out) { ActivateRow<L>(Activation::kSigmoid, x, n, out); }
+  static int32_t TopK(const float* x, int64_t n, int32_t k, TopEntry* top) { return lanes::TopK<L>(x, n, k, top); }
+};
 
 }  // namespace inferd::kernels::lanes

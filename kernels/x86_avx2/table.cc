@@ -4,6 +4,7 @@
 #include "kernels/lanes/page_write.h"
 #include "kernels/lanes/recurrent.h"
 #include "kernels/lanes/rope.h"
+#include "kernels/lanes/router.h"
 #include "kernels/lanes/rows.h"
 #include "kernels/lanes/vocabulary.h"
 #include "kernels/reference/products.h"
@@ -36,7 +37,7 @@ const Kernels kTable = {
     .mamba_scan = lanes::MambaScan<Lanes>,
     .mamba2_scan = lanes::Mamba2Scan<Lanes>,
     .delta_rule = lanes::DeltaRule<Lanes>,
-    .route = reference::Route,
+    .route = RouteWith<lanes::RouterRows<Lanes>>,
     .activate = lanes::ActivateRow<Lanes>,
     .gate = lanes::Gate<Lanes>,
     .add = lanes::Add<Lanes>,
