@@ -23,6 +23,12 @@ if(INFERD_SANITIZERS)
   target_link_options(inferd_flags INTERFACE -fsanitize=${INFERD_SANITIZERS})
 endif()
 
+# Fuzzers steer by the coverage of the code they call: all of it is instrumented in such a build.
+if(INFERD_FUZZERS)
+  target_compile_options(inferd_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(inferd_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(LLD_PROGRAM ld.lld)
 if(LLD_PROGRAM AND NOT INFERD_SANITIZERS)
   add_link_options(-fuse-ld=lld)
