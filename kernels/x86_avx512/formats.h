@@ -37,9 +37,13 @@ void UnpackQ5_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
 void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+void UnpackMXFP4(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+void UnpackQ2_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+void UnpackQ3_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+void UnpackIQ4_XS(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 

@@ -17,10 +17,11 @@ struct Layout {
   size_t fifth_bits;  // where they begin
   bool added;
   int blocks_at_once;
+  bool power_of_two = false;  // the scale is one byte, an exponent
 };
 
 constexpr Layout kQ4_0{18, 2, 1, 0, false, 4}, kQ4_1{20, 4, 1, 0, true, 4}, kQ5_0{22, 6, 2, 2, false, 2},
-    kQ5_1{24, 8, 2, 4, true, 2}, kQ8_0{34, 2, 1, 0, false, 2};
+    kQ5_1{24, 8, 2, 4, true, 2}, kQ8_0{34, 2, 1, 0, false, 2}, kMXFP4{17, 1, 1, 0, false, 4, true};
 
 // The numbers of the headers' bytes for LoadChosenTransposed: dword b (or 2b and 2b + 1) is the header of block b.
 template <Layout kLayout>
@@ -83,6 +84,14 @@ INFERD_INLINE void LoadValues(const uint8_t* rows, size_t stride, __m512i out[8]
   }
 }
 
+// 2^(byte - 128) of the lanes' lowest bytes, which is subnormal for 0 and 1.
+INFERD_INLINE __m512 PowersOfTwo(__m512i v) {
+  const __m512i exponent = _mm512_and_si512(v, _mm512_set1_epi32(255));
+  const __m512i normal = _mm512_slli_epi32(_mm512_sub_epi32(exponent, _mm512_set1_epi32(1)), 23);
+  const __mmask16 small = _mm512_cmplt_epi32_mask(exponent, _mm512_set1_epi32(2));
+  return _mm512_castsi512_ps(_mm512_mask_sllv_epi32(normal, small, _mm512_set1_epi32(0x00200000), exponent));
+}
+
 template <Layout kLayout>
 INFERD_INLINE void UnpackBlock(const uint8_t* rows, size_t stride, const __m512i* header, __m512i table,
                                PanelBlock32& block) {
@@ -95,7 +104,7 @@ INFERD_INLINE void UnpackBlock(const uint8_t* rows, size_t stride, const __m512i
         kLayout.bytes == kQ8_0.bytes ? _mm512_xor_si512(values[c], table) : _mm512_permutexvar_epi8(values[c], table);
     _mm512_store_si512(block.values[c], value);
   }
-  _mm512_store_ps(block.scale, LowHalves(header[0]));
+  _mm512_store_ps(block.scale, kLayout.power_of_two ? PowersOfTwo(header[0]) : LowHalves(header[0]));
   if constexpr (kLayout.added) _mm512_store_ps(block.second, HighHalves(header[0]));
 }
 
@@ -134,6 +143,9 @@ void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
 }
 void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
   Unpack<kQ4_0>(rows, stride, blocks, next, ValueTable(reference::kIq4Values, 128), panel);
+}
+void UnpackMXFP4(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  Unpack<kMXFP4>(rows, stride, blocks, next, ValueTable(reference::kMxfp4Values, 128), panel);
 }
 void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
   Unpack<kQ8_0>(rows, stride, blocks, next, _mm512_set1_epi8(static_cast<char>(0x80)), panel);
