@@ -1,0 +1,35 @@
+// The parser of a model's answers by the format of its chat template: content, reasoning and calls of tools.
+//
+//   AnswerFormat format = RecognizeFormat(chat_template_source);
+//   request.make_parser = [=] {
+//     return MakeAnswerParser({.format = format, .tools = ToolSchemas::Parse(tools_json),
+//                              .in_reasoning = EndsInReasoning(format, prompt_text), .call_id_prefix = "call_8f3a_"});
+//   };
+//
+// Text may arrive in pieces of any size and gives the same parts, joined. What looks like a call but is none, and a
+// call that is cut short, is given as content: nothing that the model wrote is lost, but the marks and the whitespace
+// next to them. Calls are given whole.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/output/answer_format.h"
+#include "engine/output/call_text.h"
+#include "engine/output/output_parser.h"
+
+namespace inferd::output {
+
+struct AnswerOptions {
+  AnswerFormat format;
+  ToolSchemas tools;           // none: text that looks like a call is content
+  bool in_reasoning = false;   // the prompt ends inside of the reasoning
+  std::string call_id_prefix;  // ids of calls: this and the index
+};
+
+std::unique_ptr<OutputParser> MakeAnswerParser(AnswerOptions options);
+
+// For formats with channels (gpt-oss).
+std::unique_ptr<OutputParser> MakeChannelParser(AnswerOptions options);
+
+}  // namespace inferd::output

@@ -1,0 +1,208 @@
+#include "engine/output/answer_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace inferd::output {
+namespace {
+
+constexpr char kTools[] = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object",
+  "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "tags": {"type": "array"}}}}},
+  {"type": "function", "function": {"name": "now"}}])";
+
+// What a template of each format contains, as RecognizeFormat looks for it.
+constexpr char kHermes[] = "<tool_call>\n{\"name\": <function-name>}\n</tool_call> <think></think>";
+constexpr char kQwenCoder[] = "<tool_call>\n<function=example_function_name>";
+constexpr char kGlm[] = "<tool_call>{{ name }}<arg_key><think></think>";
+constexpr char kMistral[] = "[TOOL_CALLS] [AVAILABLE_TOOLS]";
+constexpr char kMistralNamed[] = "[TOOL_CALLS]name[ARGS][THINK][/THINK]";
+constexpr char kDeepSeek[] = "<think></think><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>";
+constexpr char kKimi[] = "<|tool_calls_section_begin|><|tool_call_begin|>";
+constexpr char kGranite[] = "<|tool_call|>";
+constexpr char kLlama[] = "{\"name\": function name, \"parameters\": dictionary of argument name and its value}";
+constexpr char kChannels[] = "<|channel|><|message|>";
+
+// All parts as one line: R(reasoning) content C0(id name arguments); neighbours of one kind are joined.
+std::string Joined(const std::vector<OutputPart>& parts) {
+  std::string text;
+  const OutputPart* last = nullptr;
+  for (const OutputPart& part : parts) {
+    const bool same = last != nullptr && last->kind == part.kind && last->tool_call.index == part.tool_call.index;
+    if (part.kind == PartKind::kReasoning) {
+      if (same) text.pop_back();
+      text += (same ? "" : "R(") + part.text + ")";
+    } else if (part.kind == PartKind::kToolCall) {
+      if (same) text.pop_back();
+      if (!same)
+        text += "C" + std::to_string(part.tool_call.index) + "(" + part.tool_call.id + " " + part.tool_call.name + " ";
+      text += part.tool_call.arguments + ")";
+    } else {
+      text += part.text;
+    }
+    last = &part;
+  }
+  return text;
+}
+
+std::string Parsed(const char* chat_template, std::string_view answer, size_t piece, bool in_reasoning = false,
+                   const char* tools = kTools) {
+  const auto parser = MakeAnswerParser({.format = RecognizeFormat(chat_template),
+                                        .tools = ToolSchemas::Parse(tools),
+                                        .in_reasoning = in_reasoning,
+                                        .call_id_prefix = "c"});
+  std::vector<OutputPart> parts;
+  for (size_t at = 0; at < answer.size(); at += piece) {
+    for (OutputPart& part : parser->Push(answer.substr(at, piece))) parts.push_back(std::move(part));
+  }
+  for (OutputPart& part : parser->Finish()) parts.push_back(std::move(part));
+  for (const OutputPart& part : parts) {
+    EXPECT_TRUE(part.kind == PartKind::kToolCall || !part.text.empty());
+  }
+  return Joined(parts);
+}
+
+struct AnswerCase {
+  const char* name;
+  const char* chat_template;
+  const char* answer;
+  const char* parts;
+};
+
+class Answers : public testing::TestWithParam<AnswerCase> {};
+
+TEST_P(Answers, GiveTheSamePartsInPiecesOfAnySize) {
+  const AnswerCase& row = GetParam();
+  for (const size_t piece : {1, 2, 3, 7, 1000}) {
+    SCOPED_TRACE(piece);
+    EXPECT_EQ(Parsed(row.chat_template, row.answer, piece), row.parts);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, Answers,
+    testing::Values(
+        AnswerCase{"Plain", kHermes, "  Hello <b>world</b> \n", "  Hello <b>world</b> \n"},
+        AnswerCase{"Reasoning", kHermes, "<think>\nHm. <x>\n</think>\n\nYes.", "R(Hm. <x>)Yes."},
+        AnswerCase{"EmptyReasoning", kHermes, "<think>\n\n</think>\n\nYes.", "Yes."},
+        AnswerCase{"CutReasoning", kHermes, "<think>So far", "R(So far)"},
+        AnswerCase{
+            "Hermes", kHermes,
+            "Let me see.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Z\\\"}ü\", \"days\": "
+            "1.50}}\n</tool_call>",
+            "Let me see.C0(c0 get_weather {\"city\": \"Z\\\"}ü\", \"days\": 1.50})"},
+        AnswerCase{"HermesTwice", kHermes,
+                   "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n<tool_call>\n{\"arguments\": "
+                   "{\"city\": \"x\"}, \"name\": \"get_weather\"}\n</tool_call>\n",
+                   "C0(c0 now {})C1(c1 get_weather {\"city\": \"x\"})"},
+        AnswerCase{"HermesMarkInArguments", kHermes,
+                   "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": \"</tool_call>\"}}</tool_call>after",
+                   "C0(c0 now {\"a\": \"</tool_call>\"})after"},
+        AnswerCase{"HermesArgumentsAsText", kHermes,
+                   "<tool_call>{\"name\": \"now\", \"arguments\": \"{\\\"a\\\": 1}\"}</tool_call>",
+                   "C0(c0 now {\"a\": 1})"},
+        AnswerCase{"HermesWithoutEnd", kHermes, "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}", "C0(c0 now {})"},
+        AnswerCase{"HermesCut", kHermes, "<tool_call>\n{\"name\": \"now\", \"arg",
+                   "<tool_call>\n{\"name\": \"now\", \"arg"},
+        AnswerCase{"HermesNoCall", kHermes, "The <tool_call> mark", "The<tool_call> mark"},
+        AnswerCase{"HermesBadJson", kHermes, "<tool_call>{name: 1}</tool_call>x", "<tool_call>{name: 1}</tool_call>x"},
+        AnswerCase{"ReasoningThenCall", kHermes,
+                   "<think>a</think>\n<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
+                   "R(a)C0(c0 now {})"},
+        AnswerCase{"PartialMark", kHermes, "a <thin <tool_cal", "a <thin <tool_cal"},
+        AnswerCase{
+            "QwenCoder", kQwenCoder,
+            "<tool_call>\n<function=get_weather>\n<parameter=city>\nNew\nYork\n</parameter>\n<parameter=days>\n3\n"
+            "</parameter>\n<parameter=tags>\n[1, \"a\"]\n</parameter>\n</function>\n</tool_call>",
+            "C0(c0 get_weather {\"city\": \"New\\nYork\", \"days\": 3, \"tags\": [1, \"a\"]})"},
+        AnswerCase{"Glm", kGlm,
+                   "<think>t</think>\n<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>12</arg_value>\n"
+                   "<arg_key>days</arg_key>\n<arg_value>12</arg_value>\n</tool_call>",
+                   "R(t)C0(c0 get_weather {\"city\": \"12\", \"days\": 12})"},
+        AnswerCase{"Mistral", kMistral,
+                   "[TOOL_CALLS] [{\"name\": \"get_weather\", \"arguments\": {\"city\": \"x\"}}, {\"name\": \"now\", "
+                   "\"arguments\": {}, \"id\": \"abcdefghi\"}]",
+                   "C0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{
+            "MistralNamed", kMistralNamed,
+            "[THINK]t[/THINK]Hi[TOOL_CALLS]get_weather[CALL_ID]123456789[ARGS]{\"city\": \"x\"}[TOOL_CALLS]now[ARGS]{}",
+            "R(t)HiC0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{"DeepSeekR1", kDeepSeek,
+                   "<think>t</"
+                   "think>\n\n<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{\"a\": "
+                   "1}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                   "R(t)C0(c0 now {\"a\": 1})"},
+        AnswerCase{"DeepSeekV3", kDeepSeek,
+                   "Ok<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{\"a\": 1}<｜tool▁call▁end｜>"
+                   "<｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+                   "OkC0(c0 now {\"a\": 1})C1(c1 now {})"},
+        AnswerCase{
+            "Kimi", kKimi,
+            "<|tool_calls_section_begin|><|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{\"a\": 1}"
+            "<|tool_call_end|><|tool_calls_section_end|>",
+            "C0(c0 now {\"a\": 1})"},
+        AnswerCase{"Granite", kGranite, "<|tool_call|>[{\"name\": \"now\", \"arguments\": {\"a\": [1]}}]",
+                   "C0(c0 now {\"a\": [1]})"},
+        AnswerCase{"LlamaBare", kLlama, "{\"name\": \"now\", \"parameters\": {\"a\": 1}}", "C0(c0 now {\"a\": 1})"},
+        AnswerCase{
+            "LlamaSeveral", kLlama,
+            "{\"type\": \"function\", \"name\": \"now\", \"parameters\": {}}; {\"name\": \"now\", \"parameters\": {}}",
+            "C0(c0 now {})C1(c1 now {})"},
+        AnswerCase{"LlamaMarked", kLlama, "<|python_tag|>{\"name\": \"now\", \"parameters\": {}}", "C0(c0 now {})"},
+        AnswerCase{"LlamaJsonThatIsNoCall", kLlama, "{\"name\": \"Ada\", \"age\": 36} is JSON.",
+                   "{\"name\": \"Ada\", \"age\": 36} is JSON."},
+        AnswerCase{"LlamaText", kLlama, "Use {\"name\": \"now\", \"parameters\": {}}",
+                   "Use {\"name\": \"now\", \"parameters\": {}}"},
+        AnswerCase{"Channels", kChannels,
+                   "<|channel|>analysis<|message|>Hm < 3.<|end|><|start|>assistant<|channel|>final<|message|>Yes <b>.",
+                   "R(Hm < 3.)Yes <b>."},
+        AnswerCase{"ChannelsCall", kChannels,
+                   "<|channel|>analysis<|message|>t<|end|><|start|>assistant<|channel|>commentary to=functions.now "
+                   "<|constrain|>json<|message|>{\"a\": 1}<|call|>",
+                   "R(t)C0(c0 now {\"a\": 1})"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(AnswerParser, GivesContentAsItComes) {
+  const auto parser = MakeAnswerParser({.format = RecognizeFormat(kHermes), .tools = ToolSchemas::Parse(kTools)});
+  EXPECT_EQ(Joined(parser->Push("Hello")), "Hello");
+  EXPECT_EQ(Joined(parser->Push(" wor")), " wor");
+  EXPECT_EQ(Joined(parser->Push("ld <")), "ld");  // the mark of a call may begin here
+  EXPECT_EQ(Joined(parser->Push("3")), " <3");
+  EXPECT_FALSE(parser->has_tool_calls());
+}
+
+TEST(AnswerParser, BeginsInTheReasoningThatThePromptOpened) {
+  EXPECT_EQ(Parsed(kHermes, "Hm.</think>Yes", 3, /*in_reasoning=*/true), "R(Hm.)Yes");
+  const AnswerFormat format = RecognizeFormat(kHermes);
+  EXPECT_TRUE(EndsInReasoning(format, "<|im_start|>assistant\n<think>\n"));
+  EXPECT_FALSE(EndsInReasoning(format, "<|im_start|>assistant\n<think>\n\n</think>\n\n"));
+  EXPECT_FALSE(EndsInReasoning(format, "<|im_start|>assistant\n"));
+}
+
+TEST(AnswerParser, WithoutToolsCallsAreContent) {
+  EXPECT_EQ(Parsed(kHermes, "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>", 4, false, "[]"),
+            "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>");
+}
+
+TEST(AnswerParser, LongAnswersTakeLinearTime) {
+  std::string answer = "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": \"";
+  answer += std::string(2'000'000, 'x') + "\"}}</tool_call>";
+  EXPECT_THAT(Parsed(kHermes, answer, 4), testing::StartsWith("C0(c0 now {\"a\": \"xxx"));
+}
+
+TEST(RecognizeFormat, ListsTheMarkersThatMustBeSeen) {
+  EXPECT_THAT(RecognizeFormat(kMistralNamed).Markers(),
+              testing::UnorderedElementsAre("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"));
+  EXPECT_TRUE(RecognizeFormat("{{ messages[0].content }}").Markers().empty());
+}
+
+TEST(ToolSchemas, TakesAnythingForNoTools) {
+  for (const char* json : {"", "{", "{}", "[1, null, {\"function\": 3}]", "[{\"function\": {\"name\": 1}}]"}) {
+    EXPECT_TRUE(ToolSchemas::Parse(json).empty()) << json;
+  }
+}
+
+}  // namespace
+}  // namespace inferd::output
