@@ -20,14 +20,42 @@ void UnpackSixBitPairs(const uint8_t* s, IntegerBlock& block) {
 
 // Each 32 bytes hold 64 elements: the low nibbles the first 32, the high nibbles the next.
 void UnpackNibbles(const uint8_t* q, IntegerBlock& block) {
-  for (int i = 0; i < 256; ++i) {
-    const uint8_t pair = q[i / 64 * 32 + i % 32];
-    block.values[i] = static_cast<int8_t>(i % 64 < 32 ? pair & 15 : pair >> 4);
+  for (int part = 0; part < 4; ++part) {
+    int8_t* values = block.values + 64 * part;
+    for (int i = 0; i < 32; ++i) values[i] = q[32 * part + i] & 15;
+    for (int i = 0; i < 32; ++i) values[32 + i] = static_cast<int8_t>(q[32 * part + i] >> 4);
   }
 }
 
 // Each 32 bytes hold 128 elements: bits 0-1 the first 32, bits 2-3 the next, and so on.
-int BitPair(const uint8_t* q, int i) { return q[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3; }
+void UnpackBitPairs(const uint8_t* q, int8_t* values) {
+  for (int part = 0; part < 8; ++part) {
+    const uint8_t* bytes = q + part / 4 * 32;
+    const int shift = part % 4 * 2;
+    for (int i = 0; i < 32; ++i) values[32 * part + i] = static_cast<int8_t>(bytes[i] >> shift & 3);
+  }
+}
+
+// Adds `value` to the elements of each 32 whose bit is set: bit s of byte i belongs to element i of the s-th 32.
+void AddWhereSet(const uint8_t* bits, int value, int8_t* values) {
+  for (int part = 0; part < 8; ++part) {
+    for (int i = 0; i < 32; ++i) {
+      values[32 * part + i] = static_cast<int8_t>(values[32 * part + i] + (bits[i] >> part & 1) * value);
+    }
+  }
+}
+
+// The digit of each of n bytes at a position, `power` = 3^position, less 1.
+void TernaryDigits(const uint8_t* bytes, int n, uint8_t power, int8_t* values) {
+  for (int i = 0; i < n; ++i) {
+    const uint8_t fraction = static_cast<uint8_t>(bytes[i] * power);
+    values[i] = static_cast<int8_t>((fraction * 3 >> 8) - 1);
+  }
+}
+
+void AddToAll(int value, int8_t* values) {
+  for (int i = 0; i < 256; ++i) values[i] = static_cast<int8_t>(values[i] + value);
+}
 
 }  // namespace
 
@@ -39,7 +67,7 @@ void UnpackQ2_K(const uint8_t* bytes, IntegerBlock& block) {
     block.scales[j] = bytes[j] & 15;
     block.minimums[j] = bytes[j] >> 4;
   }
-  for (int i = 0; i < 256; ++i) block.values[i] = static_cast<int8_t>(BitPair(bytes + 16, i));
+  UnpackBitPairs(bytes + 16, block.values);
 }
 
 // third bits[32], pairs of bits[64], scales[12], d. The third bit is stored inverted: where it is 0, 4 is subtracted.
@@ -51,10 +79,9 @@ void UnpackQ3_K(const uint8_t* bytes, IntegerBlock& block) {
     const int high = scales[8 + j % 4] >> (j / 4 * 2) & 3;
     block.scales[j] = static_cast<int16_t>((low | high << 4) - 32);
   }
-  for (int i = 0; i < 256; ++i) {
-    const int third = bytes[i % 32] >> (i / 32) & 1;
-    block.values[i] = static_cast<int8_t>(BitPair(bytes + 32, i) - (third ? 0 : 4));
-  }
+  UnpackBitPairs(bytes + 32, block.values);
+  AddWhereSet(bytes, 4, block.values);
+  AddToAll(-4, block.values);
 }
 
 // d, dmin, scales[12], nibbles[128]
@@ -71,17 +98,23 @@ void UnpackQ5_K(const uint8_t* bytes, IntegerBlock& block) {
   block.minimum = LoadHalf(bytes + 2);
   UnpackSixBitPairs(bytes + 4, block);
   UnpackNibbles(bytes + 48, block);
-  for (int i = 0; i < 256; ++i) block.values[i] += static_cast<int8_t>((bytes[16 + i % 32] >> (i / 32) & 1) << 4);
+  AddWhereSet(bytes + 16, 16, block.values);
 }
 
 // nibbles[128], high pairs of bits[64], scales[16], d. Each half of 128 elements: 64 bytes of nibbles, low ones first.
 void UnpackQ6_K(const uint8_t* bytes, IntegerBlock& block) {
   block.scale = LoadHalf(bytes + 208);
   for (int j = 0; j < 16; ++j) block.scales[j] = static_cast<int8_t>(bytes[192 + j]);
-  for (int i = 0; i < 256; ++i) {
-    const uint8_t pair = bytes[i / 128 * 64 + i % 64];
-    const int low = i % 128 < 64 ? pair & 15 : pair >> 4;
-    block.values[i] = static_cast<int8_t>((low | BitPair(bytes + 128, i) << 4) - 32);
+  for (int half = 0; half < 2; ++half) {
+    int8_t* values = block.values + 128 * half;
+    const uint8_t *low = bytes + 64 * half, *high = bytes + 128 + 32 * half;
+    for (int i = 0; i < 64; ++i) values[i] = low[i] & 15;
+    for (int i = 0; i < 64; ++i) values[64 + i] = static_cast<int8_t>(low[i] >> 4);
+    for (int part = 0; part < 4; ++part) {
+      for (int i = 0; i < 32; ++i) {
+        values[32 * part + i] = static_cast<int8_t>((values[32 * part + i] | (high[i] >> (2 * part) & 3) << 4) - 32);
+      }
+    }
   }
 }
 
@@ -94,23 +127,23 @@ void UnpackIQ4_XS(const uint8_t* bytes, IntegerBlock& block) {
     const int low = bytes[4 + group / 2] >> (group % 2 * 4) & 15;
     block.scales[j] = static_cast<int16_t>((low | (high_bits >> (2 * group) & 3) << 4) - 32);
   }
-  for (int i = 0; i < 256; ++i) {
-    const uint8_t pair = bytes[8 + i / 32 * 16 + i % 16];
-    block.values[i] = kIq4Values[i % 32 < 16 ? pair & 15 : pair >> 4];
+  for (int i = 0; i < 128; ++i) {
+    int8_t* values = block.values + i / 16 * 32 + i % 16;
+    values[0] = kIq4Values[bytes[8 + i] & 15];
+    values[16] = kIq4Values[bytes[8 + i] >> 4];
   }
 }
 
 // Five ternary digits a byte, most significant first, as a fraction of 256: digit = (byte * 3^position mod 256) * 3 /
 // 256. 32 bytes hold elements 0..159 (position = i / 32), 16 bytes 160..239, 4 bytes of four digits 240..255; then d.
 void UnpackTQ1_0(const uint8_t* bytes, IntegerBlock& block) {
-  constexpr uint8_t kPowers[5] = {1, 3, 9, 27, 81};
   block.scale = LoadHalf(bytes + 52);
   std::fill_n(block.scales, 16, int16_t{1});
-  for (int i = 0; i < 256; ++i) {
-    const uint8_t byte = i < 160 ? bytes[i % 32] : i < 240 ? bytes[32 + i % 16] : bytes[48 + i % 4];
-    const int position = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
-    const uint8_t fraction = static_cast<uint8_t>(byte * kPowers[position]);
-    block.values[i] = static_cast<int8_t>((fraction * 3 >> 8) - 1);
+  uint8_t power = 1;
+  for (int position = 0; position < 5; ++position, power = static_cast<uint8_t>(power * 3)) {
+    TernaryDigits(bytes, 32, power, block.values + 32 * position);
+    TernaryDigits(bytes + 32, 16, power, block.values + 160 + 16 * position);
+    if (position < 4) TernaryDigits(bytes + 48, 4, power, block.values + 240 + 4 * position);
   }
 }
 
@@ -118,7 +151,8 @@ void UnpackTQ1_0(const uint8_t* bytes, IntegerBlock& block) {
 void UnpackTQ2_0(const uint8_t* bytes, IntegerBlock& block) {
   block.scale = LoadHalf(bytes + 64);
   std::fill_n(block.scales, 16, int16_t{1});
-  for (int i = 0; i < 256; ++i) block.values[i] = static_cast<int8_t>(BitPair(bytes, i) - 1);
+  UnpackBitPairs(bytes, block.values);
+  AddToAll(-1, block.values);
 }
 
 }  // namespace inferd::kernels::reference
