@@ -10,7 +10,8 @@ namespace inferd::engine {
 namespace {
 
 constexpr char kRetryAfterPayload[] = "inferd.dev/retry-after-seconds";
-constexpr int64_t kPromptRows = 8;  // results of prompts beside one row a sequence
+constexpr int64_t kPromptRows = 8;           // results of prompts beside one row a sequence
+constexpr int64_t kEmbeddingSequences = 16;  // beside those that generate
 constexpr absl::Duration kNothingPlanned = absl::Milliseconds(10);
 
 absl::Status WithRetryAfter(absl::Status status, double seconds) {
@@ -46,10 +47,14 @@ std::optional<double> RetryAfterSeconds(const absl::Status& status) {
   return std::stod(std::string(*payload));
 }
 
-void SizeDevice(const EngineOptions& options, device::DeviceOptions& device) {
+void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device) {
   device.max_batch_tokens = options.max_sequences + options.prefill_tokens;
   device.max_result_rows = options.max_sequences + kPromptRows;
-  device.cache.max_sequences = options.max_sequences;
+  device.cache.max_sequences = options.max_sequences + kEmbeddingSequences;
+  if (!spec.encoder) return;
+  // An encoder sees a text whole, and pooling takes all its rows.
+  device.max_batch_tokens = std::max(device.max_batch_tokens, device.context_tokens);
+  device.max_result_rows = device.max_batch_tokens;
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::Device> device, Vocabulary vocabulary,
@@ -80,7 +85,8 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
       core_({.scheduler = SchedulerOptionsOf(options),
              .limits = limits,
              .prefix_reuse = device_->options().cache.prefix_reuse},
-            runner_, device_->cache(), vocabulary_, kernels, clock) {
+            runner_, device_->cache(), vocabulary_, kernels, clock),
+      embedder_(*device_) {
   Publish();
   thread_ = std::thread([this] { Run(); });
 }
@@ -135,6 +141,18 @@ absl::Status Engine::Admit(const GenerationRequest& request, MonotonicTime now) 
   return WithRetryAfter(ResourceExhausted("{}", rejection->message), rejection->expected_wait_seconds);
 }
 
+absl::Status Engine::Embed(EmbeddingRequest request) {
+  RETURN_IF_ERROR(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens)));
+  absl::MutexLock lock(&mutex_);
+  if (draining_) {
+    ++rejections_["draining"];
+    return Unavailable("the model is draining");
+  }
+  inbox_.embeddings.push_back(std::move(request));
+  ++requests_;
+  return absl::OkStatus();
+}
+
 void Engine::Cancel(RequestId id) {
   absl::MutexLock lock(&mutex_);
   inbox_.cancelled.push_back(id);
@@ -170,7 +188,7 @@ void Engine::Run() {
     Inbox inbox;
     {
       absl::MutexLock lock(&mutex_);
-      if (core_.idle()) {
+      if (core_.idle() && embedder_.idle()) {
         mutex_.Await(absl::Condition(this, &Engine::HasWork));
       } else if (!stepped) {
         mutex_.AwaitWithTimeout(absl::Condition(this, &Engine::HasWork), kNothingPlanned);
@@ -178,23 +196,38 @@ void Engine::Run() {
       if (stopping_) break;
       std::swap(inbox, inbox_);
     }
-    for (Arrival& arrival : inbox.arrivals) {
-      core_.Submit(arrival.id, std::move(arrival.request), std::move(arrival.queue), arrival.arrival);
-    }
-    for (RequestId id : inbox.cancelled) core_.Cancel(id, Cancelled("the request was cancelled"));
-    stepped = core_.Step();
+    Take(std::move(inbox));
+    stepped = Step();
     Publish();
   }
-  for (RequestId id : core_.RequestIds()) core_.Cancel(id, Unavailable("the model is shutting down"));
+  const absl::Status end = Unavailable("the model is shutting down");
+  for (RequestId id : core_.RequestIds()) core_.Cancel(id, end);
+  embedder_.CancelAll(end);
   absl::MutexLock lock(&mutex_);
-  for (const Arrival& arrival : inbox_.arrivals) arrival.queue->Close(Unavailable("the model is shutting down"));
+  for (const Arrival& arrival : inbox_.arrivals) arrival.queue->Close(end);
+  for (const EmbeddingRequest& request : inbox_.embeddings) request.done(end);
+}
+
+void Engine::Take(Inbox inbox) {
+  for (Arrival& arrival : inbox.arrivals) {
+    core_.Submit(arrival.id, std::move(arrival.request), std::move(arrival.queue), arrival.arrival);
+  }
+  for (RequestId id : inbox.cancelled) core_.Cancel(id, Cancelled("the request was cancelled"));
+  for (EmbeddingRequest& request : inbox.embeddings) embedder_.Submit(std::move(request));
+}
+
+// Generation and embedding take turns.
+bool Engine::Step() {
+  const bool generated = core_.Step();
+  const bool embedded = embedder_.Step(clock_.Now());
+  return generated || embedded;
 }
 
 void Engine::Publish() {
   Statistics statistics = core_.statistics();
   const scheduler::Load load = core_.load();
   absl::MutexLock lock(&mutex_);
-  requests_ = core_.requests() + inbox_.arrivals.size();
+  requests_ = core_.requests() + embedder_.requests() + inbox_.arrivals.size() + inbox_.embeddings.size();
   statistics_ = std::move(statistics);
   load_ = load;
   rates_ = core_.rates();

@@ -20,6 +20,7 @@
 #include "config/base/clock.h"
 #include "engine/device/device.h"
 #include "engine/generation/core.h"
+#include "engine/generation/embedder.h"
 #include "engine/scheduler/admission.h"
 
 namespace inferd::engine {
@@ -30,8 +31,8 @@ struct EngineOptions {
   scheduler::QueueLimits queue;  // max_sequences is taken from above
 };
 
-// What a device must be made for, so that every step of such an engine fits.
-void SizeDevice(const EngineOptions& options, device::DeviceOptions& device);
+// What a device must be made for, so that every step of such an engine fits. `device.context_tokens` must be set.
+void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device);
 
 class Engine {
  public:
@@ -44,6 +45,9 @@ class Engine {
   // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (RetryAfterSeconds
   // tells how long); UNAVAILABLE: draining.
   absl::StatusOr<RequestId> Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue);
+
+  // Vectors of texts; `done` is called on the engine's thread. Errors of Validate(), UNAVAILABLE: draining.
+  absl::Status Embed(EmbeddingRequest request);
 
   // The request ends with CANCELLED before the next step; nothing happens if it has ended.
   void Cancel(RequestId id);
@@ -72,7 +76,8 @@ class Engine {
   struct Inbox {
     std::vector<Arrival> arrivals;
     std::vector<RequestId> cancelled;
-    bool empty() const { return arrivals.empty() && cancelled.empty(); }
+    std::vector<EmbeddingRequest> embeddings;
+    bool empty() const { return arrivals.empty() && cancelled.empty() && embeddings.empty(); }
   };
 
   Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
@@ -80,6 +85,8 @@ class Engine {
   void Run();
   absl::Status Admit(const GenerationRequest& request, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Take(Inbox inbox);
+  bool Step();
   void Publish();
 
   const EngineOptions options_;
@@ -88,7 +95,8 @@ class Engine {
   const std::unique_ptr<device::Device> device_;
   const Vocabulary vocabulary_;
   DeviceRunner runner_;
-  Core core_;  // of the engine's thread alone
+  Core core_;          // of the engine's thread alone
+  Embedder embedder_;  // the same
 
   mutable absl::Mutex mutex_;
   Inbox inbox_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,7 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "worker/call_deadline.h"
 #include "worker/generation_request.h"
 #include "worker/grpc_status.h"
 #include "worker/prompt.h"
@@ -20,14 +21,6 @@ std::tm LocalTime() {
   std::tm local;
   localtime_r(&now, &local);
   return local;
-}
-
-std::optional<MonotonicTime> DeadlineOf(const grpc::CallbackServerContext& context, MonotonicTime now) {
-  const auto deadline = context.deadline();
-  if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
-  const auto left = deadline - std::chrono::system_clock::now();
-  if (left > std::chrono::hours(24 * 365)) return std::nullopt;
-  return now + std::chrono::duration_cast<MonotonicTime::duration>(left);
 }
 
 }  // namespace

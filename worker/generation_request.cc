@@ -7,12 +7,12 @@
 #include "absl/hash/hash.h"
 #include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
+#include "worker/call_deadline.h"
 
 namespace inferd::worker {
 namespace {
 
 constexpr size_t kMostSaltBytes = 256, kMostUserBytes = 256, kMostRequestIdBytes = 128;
-constexpr uint64_t kMostDeadlineMilliseconds = uint64_t{1000} * 60 * 60 * 24 * 365;
 
 sampling::SamplingOptions ReadSampling(const v1::Sampling& wire) {
   sampling::SamplingOptions options;
@@ -45,16 +45,6 @@ absl::StatusOr<scheduler::Priority> ReadPriority(v1::Priority priority) {
     default:
       return InvalidArgument("priority: {} is not a value of Priority", static_cast<int>(priority));
   }
-}
-
-absl::StatusOr<std::optional<MonotonicTime>> ReadDeadline(const v1::GenerateRequest& wire, MonotonicTime now,
-                                                          std::optional<MonotonicTime> deadline) {
-  if (!wire.has_deadline_ms()) return deadline;
-  if (wire.deadline_ms() == 0 || wire.deadline_ms() > kMostDeadlineMilliseconds) {
-    return InvalidArgument("deadline_ms: {} is not in [1, {}]", wire.deadline_ms(), kMostDeadlineMilliseconds);
-  }
-  const MonotonicTime own = now + Milliseconds(wire.deadline_ms());
-  return deadline ? std::min(*deadline, own) : own;
 }
 
 absl::Status CheckTexts(const v1::GenerateRequest& wire) {
@@ -111,7 +101,7 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   if (wire.has_logprobs()) request.logprobs = static_cast<int32_t>(std::min<uint32_t>(wire.logprobs(), INT32_MAX));
   request.prompt_logprobs = wire.prompt_logprobs();
   ASSIGN_OR_RETURN(request.priority, ReadPriority(wire.priority()));
-  ASSIGN_OR_RETURN(request.deadline, ReadDeadline(wire, now, deadline));
+  ASSIGN_OR_RETURN(request.deadline, EarlierDeadline(wire.has_deadline_ms(), wire.deadline_ms(), deadline, now));
   if (!wire.cache_salt().empty()) request.cache_salt = absl::HashOf(wire.cache_salt());
   if (wire.resume_tokens_size() > static_cast<int>(engine::kMostChoices)) {
     return InvalidArgument("resume_tokens: {} choices, expected at most {}", wire.resume_tokens_size(),

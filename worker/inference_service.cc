@@ -1,10 +1,11 @@
-// The unary calls are answered where they arrive; Generate is in generate_stream.cc.
+// The short calls are answered where they arrive; Generate is in generate_stream.cc, Embed in embed_call.cc.
 #include "worker/inference_service.h"
 
 #include <algorithm>
 #include <ctime>
 
 #include "config/base/status.h"
+#include "worker/embed_call.h"
 #include "worker/generate_stream.h"
 #include "worker/grpc_status.h"
 #include "worker/model_info.h"
@@ -88,10 +89,10 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::Ca
 }
 
 grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context,
-                                                  const v1::EmbedRequest* request, v1::EmbedResponse*) {
+                                                  const v1::EmbedRequest* request, v1::EmbedResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return Answer(context, Unimplemented("embeddings are not supported"));
+  return EmbedCall::Start(**model, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,

@@ -37,13 +37,14 @@ engine::EngineOptions EngineOptionsOf(const config::ModelOptions& options) {
 }
 
 device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const std::string& isa,
-                                      int64_t trained_context) {
+                                      const model::Model& model) {
+  const int64_t trained = model.context_length();
   device::DeviceOptions device{
       .threads = static_cast<int32_t>(options.threads),
-      .context_tokens = options.context == 0 ? trained_context : std::min<int64_t>(options.context, trained_context),
+      .context_tokens = options.context == 0 ? trained : std::min<int64_t>(options.context, trained),
       .cache = {.bytes = options.kv_cache.bytes, .type = CacheTypeOf(options.kv_cache.type)},
       .isa = isa};
-  engine::SizeDevice(EngineOptionsOf(options), device);
+  engine::SizeDevice(EngineOptionsOf(options), model.spec(), device);
   return device;
 }
 
@@ -94,7 +95,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   RETURN_IF_ERROR(LoadTemplate(*loaded));
   RETURN_IF_ERROR(VerifyTemplate(*loaded));
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
-                   device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, loaded->model->context_length())));
+                   device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
   RETURN_IF_ERROR(VerifyForward(*loaded->tokenizer, *device));
   engine::Vocabulary vocabulary = VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
   ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),

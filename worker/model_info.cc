@@ -22,7 +22,7 @@ v1::ModelInfo ModelInfoOf(const LoadedModel& model) {
   info.set_size_bytes(model.file->size_bytes());
   info.set_has_chat_template(model.chat_template != nullptr);
   info.set_can_generate(model.can_generate());
-  info.set_can_embed(false);
+  info.set_can_embed(true);
   return info;
 }
 

@@ -57,7 +57,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
     SCMP_SYS(rt_sigtimedwait), SCMP_SYS(tgkill), SCMP_SYS(restart_syscall),
-    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep),
+    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getrandom), SCMP_SYS(uname), SCMP_SYS(sysinfo),
     SCMP_SYS(getrusage), SCMP_SYS(prlimit64), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };

@@ -1,0 +1,154 @@
+// Step: drop what has ended, plan a pass, run it, answer the requests that are complete.
+#include "engine/generation/embedder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/base/status.h"
+
+namespace inferd::engine {
+
+absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, int64_t most_tokens) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const std::vector<int32_t>& tokens = request.inputs[i];
+    if (tokens.empty()) return InvalidArgument("inputs[{}]: it has no tokens, expected at least 1", i);
+    if (static_cast<int64_t>(tokens.size()) > most_tokens) {
+      return OutOfRange("inputs[{}]: this model's maximum context length is {} tokens, but the input has {} tokens", i,
+                        most_tokens, tokens.size());
+    }
+    for (int32_t token : tokens) {
+      if (token >= 0 && token < vocabulary_size) continue;
+      return InvalidArgument("inputs[{}]: id {} is not in the vocabulary of {} tokens", i, token, vocabulary_size);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Embedder::Submit(EmbeddingRequest request) {
+  auto job = std::make_unique<Job>();
+  job->inputs.resize(request.inputs.size());
+  job->vectors.resize(request.inputs.size());
+  job->request = std::move(request);
+  jobs_.push_back(std::move(job));
+}
+
+bool Embedder::Step(MonotonicTime now) {
+  DropEnded(now);
+  const std::vector<Part> parts = PlanPass();
+  if (parts.empty()) {
+    ReleaseAllButFirst();
+  } else {
+    if (const absl::Status status = RunPass(parts); !status.ok()) CancelAll(Annotate(status, "forward pass"));
+  }
+  while (!jobs_.empty() && jobs_.front()->first_open == jobs_.front()->inputs.size()) {
+    const std::unique_ptr<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    job->request.done(std::move(job->vectors));
+  }
+  return !parts.empty();
+}
+
+void Embedder::DropEnded(MonotonicTime now) {
+  std::erase_if(jobs_, [now](const std::unique_ptr<Job>& job) {
+    const EmbeddingRequest& request = job->request;
+    if (request.cancelled != nullptr && *request.cancelled) {
+      request.done(Cancelled("the request was cancelled"));
+      return true;
+    }
+    if (request.deadline && *request.deadline <= now) {
+      request.done(DeadlineExceeded("the deadline passed before the last input"));
+      return true;
+    }
+    return false;
+  });
+}
+
+// Inputs that were begun may hold the pages that the first one waits for; they begin again later.
+void Embedder::ReleaseAllButFirst() {
+  bool first = true;
+  for (const std::unique_ptr<Job>& job : jobs_) {
+    for (size_t i = job->first_open; i < job->inputs.size(); ++i) {
+      if (!std::exchange(first, false) && !job->inputs[i].complete) job->inputs[i] = {};
+    }
+  }
+}
+
+void Embedder::CancelAll(const absl::Status& status) {
+  for (const std::unique_ptr<Job>& job : std::exchange(jobs_, {})) job->request.done(status);
+}
+
+std::vector<Embedder::Part> Embedder::PlanPass() {
+  int64_t tokens_left = device_.options().max_batch_tokens, rows_left = device_.options().max_result_rows;
+  std::vector<Part> parts;
+  for (const std::unique_ptr<Job>& job : jobs_) {
+    for (size_t i = job->first_open; i < job->inputs.size(); ++i) {
+      const std::optional<Part> part = PlanInput(*job, i, tokens_left, rows_left);
+      if (!part) return parts;  // in order: what does not fit now begins the next pass
+      tokens_left -= part->tokens;
+      rows_left -= PoolsLastToken() ? 1 : part->tokens;
+      parts.push_back(*part);
+    }
+  }
+  return parts;
+}
+
+std::optional<Embedder::Part> Embedder::PlanInput(Job& job, size_t index, int64_t tokens_left, int64_t rows_left) {
+  Input& input = job.inputs[index];
+  const int64_t done = input.sequence != nullptr ? input.sequence->length() : 0;
+  const int64_t left = static_cast<int64_t>(job.request.inputs[index].size()) - done;
+  const int64_t room = std::min(tokens_left, PoolsLastToken() && rows_left > 0 ? tokens_left : rows_left);
+  const int64_t tokens = std::min(left, room);
+  if (tokens <= 0 || (device_.model().spec().encoder && tokens < left)) return std::nullopt;
+  if (input.sequence == nullptr) {
+    absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = device_.cache().NewSequence({});
+    if (!sequence.ok()) return std::nullopt;
+    input.sequence = *std::move(sequence);
+  }
+  if (!device_.cache().Reserve(*input.sequence, tokens).ok()) return std::nullopt;
+  return Part{.job = &job, .input = index, .tokens = tokens};
+}
+
+bool Embedder::PoolsLastToken() const {
+  const model::Pooling pooling = device_.model().spec().pooling;
+  return pooling == model::Pooling::kNone || pooling == model::Pooling::kLast;
+}
+
+absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
+  std::vector<model::SequenceStep> steps;
+  for (const Part& part : parts) {
+    const Input& input = part.job->inputs[part.input];
+    const std::span<const int32_t> tokens(part.job->request.inputs[part.input]);
+    steps.push_back({.sequence = input.sequence.get(),
+                     .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()),
+                                              static_cast<size_t>(part.tokens)),
+                     .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
+  }
+  ASSIGN_OR_RETURN(const model::ForwardResult result, model::ForwardHidden(device_, steps));
+  // The rows are the device's until the next pass, and pooling may use the device: keep them first.
+  const std::vector<float> values(result.values.begin(), result.values.end());
+  size_t row = 0;
+  for (const Part& part : parts) {
+    const size_t rows = PoolsLastToken() ? 1 : static_cast<size_t>(part.tokens);
+    const size_t width = static_cast<size_t>(result.row_elements);
+    RETURN_IF_ERROR(TakeRows(part, std::span(values).subspan(row * width, rows * width)));
+    row += rows;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Embedder::TakeRows(const Part& part, std::span<const float> rows) {
+  Job& job = *part.job;
+  Input& input = job.inputs[part.input];
+  if (PoolsLastToken()) input.hidden.clear();
+  input.hidden.insert(input.hidden.end(), rows.begin(), rows.end());
+  if (input.sequence->length() < static_cast<int64_t>(job.request.inputs[part.input].size())) return absl::OkStatus();
+  std::vector<float>& vector = job.vectors[part.input];
+  vector.resize(static_cast<size_t>(model::PooledSize(device_.model().spec())));
+  const int64_t count = static_cast<int64_t>(input.hidden.size()) / device_.model().spec().width;
+  RETURN_IF_ERROR(model::Pool(device_, input.hidden, count, vector));
+  input = {.complete = true};
+  while (job.first_open < job.inputs.size() && job.inputs[job.first_open].complete) ++job.first_open;
+  return absl::OkStatus();
+}
+
+}  // namespace inferd::engine

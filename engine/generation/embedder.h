@@ -1,0 +1,81 @@
+// Vectors of texts, computed between the steps of generation by the same thread and in the same KV cache.
+//
+//   Embedder embedder(device);
+//   embedder.Submit({.inputs = {tokens}, .done = [](auto vectors) { ... }});
+//   while (embedder.Step(now)) {}               // one forward pass each
+//
+// A pass takes parts of as many inputs as fit; an input of a decoder may take several passes, an encoder sees each
+// input whole. Results do not depend on that.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "config/base/clock.h"
+#include "engine/device/device.h"
+#include "engine/model/forward.h"
+
+namespace inferd::engine {
+
+using Vectors = std::vector<std::vector<float>>;
+
+struct EmbeddingRequest {
+  std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
+  std::optional<MonotonicTime> deadline;
+  std::shared_ptr<std::atomic<bool>> cancelled;        // may be nullptr
+  std::function<void(absl::StatusOr<Vectors>)> done;   // called once, on the engine's thread; one vector an input
+};
+
+// INVALID_ARGUMENT, or OUT_OF_RANGE where an input is longer than the context; with the number of the input.
+absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, int64_t most_tokens);
+
+class Embedder {
+ public:
+  explicit Embedder(device::Device& device) : device_(device) {}
+
+  // Of a valid request.
+  void Submit(EmbeddingRequest request);
+  // False: there was nothing to do, or no room in the cache.
+  bool Step(MonotonicTime now);
+  bool idle() const { return jobs_.empty(); }
+  size_t requests() const { return jobs_.size(); }
+  // Ends all requests with this status.
+  void CancelAll(const absl::Status& status);
+
+ private:
+  struct Input {
+    std::unique_ptr<cache::Sequence> sequence;
+    std::vector<float> hidden;  // [tokens done][n_embd]; of decoders that pool the last token, its row alone
+    bool complete = false;
+  };
+  struct Job {
+    EmbeddingRequest request;
+    std::vector<Input> inputs;
+    size_t first_open = 0;  // inputs before it are complete
+    Vectors vectors;
+  };
+  struct Part {
+    Job* job;
+    size_t input;
+    int64_t tokens;
+  };
+
+  void DropEnded(MonotonicTime now);
+  std::vector<Part> PlanPass();
+  std::optional<Part> PlanInput(Job& job, size_t input, int64_t tokens_left, int64_t rows_left);
+  absl::Status RunPass(const std::vector<Part>& parts);
+  absl::Status TakeRows(const Part& part, std::span<const float> rows);
+  bool PoolsLastToken() const;
+  void ReleaseAllButFirst();
+
+  device::Device& device_;
+  std::deque<std::unique_ptr<Job>> jobs_;
+};
+
+}  // namespace inferd::engine

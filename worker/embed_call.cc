@@ -1,0 +1,100 @@
+// Submit runs on gRPC's thread, Answer on the engine's.
+#include "worker/embed_call.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "config/base/log.h"
+#include "config/base/status.h"
+#include "worker/call_deadline.h"
+#include "worker/grpc_status.h"
+#include "worker/prompt.h"
+
+namespace inferd::worker {
+namespace {
+
+constexpr int kMostInputs = 100'000;
+
+}  // namespace
+
+void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize) {
+  if (dimensions != 0) vector.resize(dimensions);
+  if (!normalize) return;
+  double sum = 0;
+  for (float value : vector) sum += double{value} * value;
+  if (sum == 0) return;
+  const double length = std::sqrt(sum);
+  for (float& value : vector) value = static_cast<float>(value / length);
+}
+
+grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, grpc::CallbackServerContext& context,
+                                           const v1::EmbedRequest& request, v1::EmbedResponse& response) {
+  auto* call = new EmbedCall(model, context, request, response);
+  if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
+  return call;
+}
+
+absl::Status EmbedCall::Submit() {
+  const size_t width = static_cast<size_t>(model::PooledSize(model_.model->spec()));
+  if (request_.dimensions() > width) {
+    return InvalidArgument("dimensions: {} is not in [0, {}]", request_.dimensions(), width);
+  }
+  if (request_.inputs().empty() || request_.inputs_size() > kMostInputs) {
+    return InvalidArgument("inputs: {} inputs, expected 1 to {}", request_.inputs_size(), kMostInputs);
+  }
+  engine::EmbeddingRequest request{.cancelled = cancelled_};
+  for (int i = 0; i < request_.inputs_size(); ++i) {
+    ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
+    prompt_tokens_ += static_cast<uint32_t>(request.inputs.back().size());
+  }
+  ASSIGN_OR_RETURN(request.deadline,
+                   EarlierDeadline(request_.has_deadline_ms(), request_.deadline_ms(), context_, arrival_));
+  request.done = [this](absl::StatusOr<engine::Vectors> vectors) { End(Answer(std::move(vectors))); };
+  return model_.engine->Embed(std::move(request));
+}
+
+absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
+  const v1::EmbedInput& input = request_.inputs(index);
+  std::vector<int32_t> tokens;
+  switch (input.input_case()) {
+    case v1::EmbedInput::kText: {
+      ASSIGN_OR_RETURN(tokens, EncodeText(model_, input.text(), /*add_special=*/true, /*parse_special=*/false));
+      break;
+    }
+    case v1::EmbedInput::kTokens:
+      tokens.assign(input.tokens().ids().begin(), input.tokens().ids().end());
+      break;
+    case v1::EmbedInput::INPUT_NOT_SET:
+      return InvalidArgument("inputs[{}]: one of text and tokens must be set", index);
+  }
+  const size_t most = static_cast<size_t>(model_.engine->limits().context_tokens);
+  if (request_.truncate() && tokens.size() > most) tokens.resize(most);
+  return tokens;
+}
+
+absl::Status EmbedCall::Answer(absl::StatusOr<engine::Vectors> vectors) {
+  RETURN_IF_ERROR(vectors.status());
+  const bool normalize = !request_.has_normalize() || request_.normalize();
+  for (std::vector<float>& vector : *vectors) {
+    FinishVector(vector, request_.dimensions(), normalize);
+    response_.add_embeddings()->mutable_values()->Add(vector.begin(), vector.end());
+  }
+  response_.mutable_usage()->set_prompt_tokens(prompt_tokens_);
+  response_.set_fingerprint(model_.fingerprint());
+  response_.set_model(model_.options.name);
+  return absl::OkStatus();
+}
+
+// The call may be gone when this returns.
+void EmbedCall::End(const absl::Status& status) {
+  LogInfo("request", {{"request_id", request_.request_id()},
+                      {"model", model_.options.name},
+                      {"inputs", request_.inputs_size()},
+                      {"prompt_tokens", prompt_tokens_},
+                      {"duration_ms", std::chrono::duration<double, std::milli>(Clock::System().Now() - arrival_).count()},
+                      {"status", absl::StatusCodeToString(status.code())}});
+  Finish(ToGrpc(status, context_));
+}
+
+}  // namespace inferd::worker

@@ -1,0 +1,48 @@
+// One call of Embed, from the texts to their vectors.
+//
+//   return EmbedCall::Start(model, context, request, response);
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "engine/generation/embedder.h"
+#include "inferd/v1/inference.pb.h"
+#include "worker/loaded_model.h"
+
+namespace inferd::worker {
+
+class EmbedCall : public grpc::ServerUnaryReactor {
+ public:
+  // gRPC owns the call until it is done; `model`, `context`, `request` and `response` outlive it.
+  static grpc::ServerUnaryReactor* Start(const LoadedModel& model, grpc::CallbackServerContext& context,
+                                         const v1::EmbedRequest& request, v1::EmbedResponse& response);
+
+ private:
+  EmbedCall(const LoadedModel& model, grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
+            v1::EmbedResponse& response)
+      : model_(model), context_(context), request_(request), response_(response) {}
+
+  absl::Status Submit();
+  absl::StatusOr<std::vector<int32_t>> ReadInput(int index) const;
+  absl::Status Answer(absl::StatusOr<engine::Vectors> vectors);
+  void End(const absl::Status& status);
+  void OnCancel() override { *cancelled_ = true; }
+  void OnDone() override { delete this; }
+
+  const LoadedModel& model_;
+  grpc::CallbackServerContext& context_;
+  const v1::EmbedRequest& request_;
+  v1::EmbedResponse& response_;
+  const MonotonicTime arrival_ = Clock::System().Now();
+  uint32_t prompt_tokens_ = 0;
+  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+// Leading components of a vector (0: all), scaled to Euclidean length 1 if `normalize` (a zero vector stays).
+void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize);
+
+}  // namespace inferd::worker
