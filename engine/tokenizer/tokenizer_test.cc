@@ -68,6 +68,16 @@ TEST(SpecialTokens, AreParsedOnlyWhereAsked) {
   EXPECT_THAT(Encode(*tokenizer, "<|user|>", {.parse_special = true}), ElementsAre(kUser));
 }
 
+TEST(SpecialTokens, ThatFrameAConversationAreNotForUsers) {
+  for (const char* frame : {"<|turn>", "<turn|>", "<｜User｜>", "<|user_2|>"}) {
+    TestVocabulary made = BytePairVocabulary();
+    const int32_t id = made.Add(frame, TokenKind::kUserDefined);
+    const auto tokenizer = Make(made.data());
+    EXPECT_THAT(Encode(*tokenizer, frame), testing::Not(testing::Contains(id))) << frame;
+    EXPECT_THAT(Encode(*tokenizer, frame, {.parse_special = true}), ElementsAre(id)) << frame;
+  }
+}
+
 TEST(SpecialTokens, OfTheUserAreSpelledInPlainText) {
   TestVocabulary made = BytePairVocabulary();
   const int32_t thorn = made.Add("þ!", TokenKind::kUserDefined);  // þ is the letter of byte 0xFE, too

@@ -29,10 +29,10 @@ std::optional<uint8_t> ByteOfSpelling(std::string_view spelling) {
   return byte;
 }
 
-// <|user|>, <｜User｜>: the shape in which families write the frame of a conversation.
+// <|user|>, <|turn>, <turn|>, <｜User｜>: the shapes in which families write the frame of a conversation.
 bool LooksLikeControl(std::string_view spelling) {
-  return (spelling.starts_with("<|") && spelling.ends_with("|>") && spelling.size() > 4) ||
-         (spelling.starts_with("<｜") && spelling.ends_with("｜>") && spelling.size() > 8);
+  const bool brackets = spelling.starts_with('<') && spelling.ends_with('>') && spelling.size() > 4;
+  return brackets && (spelling.starts_with("<|") || spelling.ends_with("|>") || spelling.starts_with("<｜"));
 }
 
 }  // namespace
