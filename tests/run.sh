@@ -59,6 +59,12 @@ need_packages deploy/packages.txt tests/packages.txt
 python=$(python_environment test-venv tests/requirements.txt)
 model=$(default_model)
 export INFERD_TEST_MODEL=$model
+oracle_archs=../shared/oracles/archs/make_models.py
+if [ -f "$oracle_archs" ]; then
+  export INFERD_TEST_ARCHS=$cache_dir/archs
+  mkdir -p "$INFERD_TEST_ARCHS"
+  run_quietly "making the oracles' small models" "$python/bin/python" "$oracle_archs" "$INFERD_TEST_ARCHS"
+fi
 
 build release build/release -DINFERD_TESTS=ON
 check "unit tests" ctest_in build/release release
