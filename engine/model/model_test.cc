@@ -1,0 +1,112 @@
+#include "engine/model/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "config/base/status.h"
+#include "engine/model/testing_model.h"
+
+namespace inferd::model {
+namespace {
+
+using testing::HasSubstr;
+
+struct Damage {
+  const char* name;
+  std::function<TestingModel()> make;
+  absl::StatusCode code;
+  std::vector<std::string> said;
+};
+void PrintTo(const Damage& damage, std::ostream* out) { *out << damage.name; }
+
+class DamagedModel : public testing::TestWithParam<Damage> {};
+
+TEST_P(DamagedModel, IsRefusedByName) {
+  const std::string bytes = GetParam().make().Bytes();
+  const auto model = LoadBytes(bytes);
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), GetParam().code) << model.status();
+  for (const std::string& part : GetParam().said) EXPECT_THAT(std::string(MessageOf(model.status())), HasSubstr(part));
+}
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+std::vector<Damage> Damages() {
+  using M = TestingModel;
+  return {
+      {"UnknownArchitecture", [] { return M::Llama().architecture("llamb"); }, absl::StatusCode::kUnimplemented,
+       {"llamb", "known: ", "llama", "qwen3"}},
+      {"NoBlockCount", [] { return M::Llama().Without("block_count"); }, kInvalid, {"llama.block_count", "missing"}},
+      {"BlockCountZero", [] { return M::Llama().Set("block_count", uint32_t{0}); }, kInvalid, {"llama.block_count", "0"}},
+      {"BlockCountHuge", [] { return M::Llama().Set("block_count", uint32_t{1} << 31); }, kInvalid, {"llama.block_count"}},
+      {"BlockCountAsText", [] { return M::Llama().Set("block_count", std::string_view("3")); }, kInvalid, {"llama.block_count"}},
+      {"MoreLayersThanTensors", [] { return M::Llama().Set("block_count", uint32_t{4}); }, kInvalid, {"blk.3.", "missing"}},
+      {"FewerLayersThanTensors", [] { return M::Llama().Set("block_count", uint32_t{2}); }, kInvalid, {"blk.2.", "not used"}},
+      {"WidthHuge", [] { return M::Llama().Set("embedding_length", uint32_t{1} << 30); }, kInvalid, {"llama.embedding_length"}},
+      {"WidthOther", [] { return M::Llama().Set("embedding_length", uint32_t{32}); }, kInvalid, {"token_embd.weight", "64 x 96"}},
+      {"HeadsThree", [] { return M::Llama().Set("attention.head_count", uint32_t{3}); }, kInvalid, {"head_count 3", "2"}},
+      {"KvHeadsZero", [] { return M::Llama().Set("attention.head_count_kv", uint32_t{0}); }, kInvalid, {"head_count_kv 0"}},
+      {"KeyLengthHuge", [] { return M::Llama().Set("attention.key_length", uint32_t{1} << 31); }, kInvalid, {"key_length"}},
+      {"NoEpsilon", [] { return M::Llama().Without("attention.layer_norm_rms_epsilon"); }, kInvalid, {"layer_norm_rms_epsilon"}},
+      {"EpsilonNan", [] { return M::Llama().Set("attention.layer_norm_rms_epsilon", std::nanf("")); }, kInvalid, {"epsilon", "finite"}},
+      {"RopeOdd", [] { return M::Llama().Set("rope.dimension_count", uint32_t{7}); }, kInvalid, {"rope.dimension_count 7"}},
+      {"RopeTooWide", [] { return M::Llama().Set("rope.dimension_count", uint32_t{32}); }, kInvalid, {"rope.dimension_count 32"}},
+      {"RopeBaseZero", [] { return M::Llama().Set("rope.freq_base", 0.0f); }, kInvalid, {"rope.freq_base 0"}},
+      {"RopeScalingUnknown", [] { return M::Llama().Set("rope.scaling.type", std::string_view("spiral")); },
+       absl::StatusCode::kUnimplemented, {"rope.scaling.type", "spiral", "yarn"}},
+      {"TensorMissing", [] { return M::Llama().Drop("blk.1.ffn_down.weight"); }, kInvalid, {"blk.1.ffn_down.weight", "missing"}},
+      {"TensorOfWrongShape", [] { return M::Llama().Reshape("blk.1.attn_k.weight", {64, 16}); }, kInvalid,
+       {"blk.1.attn_k.weight", "64 x 16", "64 x 32"}},
+      {"TensorUnused", [] { return M::Llama().Tensor("blk.0.attn_q_norm.weight", {16}); }, kInvalid, {"blk.0.attn_q_norm.weight", "not used"}},
+      {"NormWithBias", [] { return M::Llama().Tensor("blk.0.attn_norm.bias", {64}); }, kInvalid, {"blk.0.attn_norm.bias", "no bias"}},
+      {"VocabularyOther", [] { return M::Llama().Reshape("token_embd.weight", {64, 95}); }, kInvalid, {"token_embd.weight", "64 x 95", "64 x 96"}},
+      {"ExpertsUsedTooMany", [] { return M::Qwen3Moe().Set("expert_used_count", uint32_t{5}); }, kInvalid, {"expert_used_count", "5"}},
+      {"ExpertsHuge", [] { return M::Qwen3Moe().Set("expert_count", uint32_t{1} << 20); }, kInvalid, {"expert_count"}},
+      {"ExpertTensorShort", [] { return M::Qwen3Moe().Reshape("blk.2.ffn_up_exps.weight", {64, 32, 3}); }, kInvalid,
+       {"blk.2.ffn_up_exps.weight", "64 x 32 x 3", "64 x 32 x 4"}},
+      {"LatentWithoutNope", [] { return M::Deepseek2().Set("attention.key_length_mla", uint32_t{8}); }, kInvalid, {"key_length_mla"}},
+      {"StateHuge", [] { return M::Mamba2().Set("ssm.state_size", uint32_t{1} << 30); }, kInvalid, {"ssm.state_size"}},
+      {"GroupsThree", [] { return M::Mamba2().Set("ssm.group_count", uint32_t{3}); }, kInvalid, {"3 groups"}},
+      {"OneTap", [] { return M::Lfm2().Set("shortconv.l_cache", uint32_t{1}); }, kInvalid, {"1 convolution taps"}},
+      {"PoolingUnknown", [] { return M::Bert().Set("pooling_type", uint32_t{9}); }, absl::StatusCode::kUnimplemented, {"pooling_type"}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DamagedModel, testing::ValuesIn(Damages()), [](const auto& info) { return info.param.name; });
+
+TEST(Model, SaysWhatItIs) {
+  const std::string bytes = TestingModel::Llama().Bytes();
+  const auto model = LoadBytes(bytes);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ((*model)->vocabulary_size(), 96);
+  EXPECT_EQ((*model)->context_length(), 512);
+  // Two of 96 x 64, a norm of 64, and for each layer 2 x 64 of norms, 64 x (64 + 32 + 32 + 64) and 3 x 64 x 128.
+  EXPECT_EQ((*model)->parameter_count(), 2u * 6144 + 64 + 3u * (128 + 12288 + 24576));
+  EXPECT_THAT((*model)->description(), HasSubstr("llama"));
+}
+
+TEST(Model, FingerprintFollowsTheWeights) {
+  const std::string bytes = TestingModel::Llama().Bytes(), same = bytes;
+  std::string other = bytes;
+  other.back() ^= 1;
+  EXPECT_EQ((*LoadBytes(bytes))->fingerprint(), (*LoadBytes(same))->fingerprint());
+  EXPECT_NE((*LoadBytes(bytes))->fingerprint(), (*LoadBytes(other))->fingerprint());
+}
+
+TEST(Model, TiesTheHeadToTheEmbedding) {
+  const std::string bytes = TestingModel::Llama().Drop("output.weight").Bytes();
+  const auto model = LoadBytes(bytes);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ((*model)->weights().head.weights.data, (*model)->weights().embedding.weights.data);
+}
+
+TEST(Model, KnowsItsArchitecturesInOrder) {
+  const std::vector<std::string> names = KnownArchitectures();
+  EXPECT_THAT(names, testing::IsSupersetOf({"llama", "qwen2", "gemma3", "gpt-oss", "deepseek2", "mamba", "bert"}));
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+}  // namespace
+}  // namespace inferd::model
