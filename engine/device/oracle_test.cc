@@ -1,15 +1,17 @@
 // Logits and hidden states of small models of many families against those of an independent implementation
-// (../shared/oracles/archs). tests/run.sh makes the models in build/archs.
+// (../shared/oracles/archs). tests/run.sh makes the models.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "config/base/testing_paths.h"
 #include "engine/device/device.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/forward.h"
@@ -18,8 +20,7 @@
 namespace inferd::device {
 namespace {
 
-const std::string kOracles = INFERD_SOURCE_DIR "/../shared/oracles/archs/";
-const std::string kModels = INFERD_SOURCE_DIR "/build/archs/";
+const std::string kOracles = (OraclesPath() / "archs/").string();
 
 struct Case {
   std::string name;
@@ -75,7 +76,7 @@ class Oracle : public testing::TestWithParam<Case> {};
 
 TEST_P(Oracle, GivesTheSameOutput) {
   const Case& c = GetParam();
-  const std::string path = kModels + c.name + ".gguf";
+  const std::string path = (OracleModelsPath() / (c.name + ".gguf")).string();
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent: run tests/run.sh once";
   auto file = gguf::GgufFile::Open(path);
   ASSERT_TRUE(file.ok()) << file.status();

@@ -1,0 +1,124 @@
+// What a pass refuses, and what it gives back.
+#include "engine/model/forward.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/base/status.h"
+#include "engine/device/device.h"
+#include "engine/model/testing_model.h"
+
+namespace inferd::device {
+namespace {
+
+using model::Rows;
+using model::TestingModel;
+using testing::HasSubstr;
+
+class ForwardTest : public testing::Test {
+ protected:
+  void Load(const TestingModel& source) {
+    bytes_ = source.Bytes();
+    auto model = model::LoadBytes(bytes_);
+    ASSERT_TRUE(model.ok()) << model.status();
+    DeviceOptions options{.threads = 1, .context_tokens = 100, .max_batch_tokens = 64, .max_result_rows = 8};
+    options.cache.bytes = 4 << 20;
+    device_ = *Device::Create(*model, options);
+    sequence_ = *device_->cache().NewSequence({});
+  }
+  absl::Status Run(std::vector<int32_t> tokens, Rows rows = Rows::kLast) {
+    const model::SequenceStep step{sequence_.get(), tokens, rows};
+    return model::Forward(*device_, {&step, 1}).status();
+  }
+
+  std::string bytes_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<cache::Sequence> sequence_;
+};
+
+TEST_F(ForwardTest, RefusesWhatDoesNotFit) {
+  Load(TestingModel::Llama());
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 100).ok());
+  const auto refused = [&](std::vector<int32_t> tokens, Rows rows, const char* said) {
+    const absl::Status status = Run(std::move(tokens), rows);
+    EXPECT_THAT(std::string(MessageOf(status)), HasSubstr(said));
+    EXPECT_EQ(sequence_->length(), 0);
+  };
+  refused({}, Rows::kLast, "no tokens");
+  refused({1, 96}, Rows::kLast, "token 96 is outside the vocabulary of 96");
+  refused({-1}, Rows::kLast, "token -1");
+  refused(std::vector<int32_t>(101, 1), Rows::kNone, "exceeds the context of 100");
+  refused(std::vector<int32_t>(65, 1), Rows::kNone, "65 tokens, the device takes 64");
+  refused(std::vector<int32_t>(9, 1), Rows::kAll, "9 wanted rows, the device gives 8");
+}
+
+TEST_F(ForwardTest, RefusesTokensThatAreNotReserved) {
+  Load(TestingModel::Llama());
+  EXPECT_EQ(Run({1}).code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ForwardTest, GivesTheRowsAskedForAndCommits) {
+  Load(TestingModel::Llama());
+  auto other = *device_->cache().NewSequence({});
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());
+  ASSERT_TRUE(device_->cache().Reserve(*other, 2).ok());
+  const int32_t a[] = {1, 2, 3}, b[] = {4, 5};
+  const model::SequenceStep steps[] = {{sequence_.get(), a, Rows::kLast}, {other.get(), b, Rows::kAll}};
+  const auto result = model::Forward(*device_, steps);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->rows, 3);
+  EXPECT_EQ(result->row_elements, TestingModel::kVocabulary);
+  EXPECT_EQ(result->values.size(), 3u * TestingModel::kVocabulary);
+  EXPECT_EQ(sequence_->length(), 3);
+  EXPECT_EQ(other->length(), 2);
+}
+
+TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
+  Load(TestingModel::Bert());
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
+  EXPECT_EQ(Run({1, 2}).code(), absl::StatusCode::kFailedPrecondition);
+  const int32_t tokens[] = {5, 6, 7, 8};
+  const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
+  const auto result = model::ForwardHidden(*device_, {&step, 1});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->row_elements, TestingModel::kWidth);
+  // Mean pooling is the mean of the rows.
+  std::vector<float> pooled(TestingModel::kWidth);
+  ASSERT_TRUE(model::Pool(*device_, result->values, 4, pooled).ok());
+  for (uint32_t i = 0; i < TestingModel::kWidth; ++i) {
+    double sum = 0;
+    for (int row = 0; row < 4; ++row) sum += result->values[row * TestingModel::kWidth + i];
+    EXPECT_NEAR(pooled[i], sum / 4, 1e-6);
+  }
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
+  const auto again = model::ForwardHidden(*device_, {&step, 1});
+  EXPECT_THAT(std::string(MessageOf(again.status())), HasSubstr("whole text at once"));
+}
+
+TEST_F(ForwardTest, ASlidingWindowHoldsOnlyItsPages) {
+  Load(TestingModel::Gemma2());  // windows of 40 tokens in layers 0 and 2
+  for (int64_t done = 0; done < 100; done += 20) {
+    ASSERT_TRUE(device_->cache().Reserve(*sequence_, 20).ok());
+    ASSERT_TRUE(Run(std::vector<int32_t>(20, 3)).ok());
+  }
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 1).ok());
+  EXPECT_NE(sequence_->pages(1)[0], nullptr);
+  EXPECT_NE(sequence_->pages(0)[0], nullptr);  // a query at 100 sees 61 and what follows
+}
+
+TEST(DeviceCreate, RefusesOptionsByName) {
+  const std::string bytes = TestingModel::Llama().Bytes();
+  const auto model = *model::LoadBytes(bytes);
+  const auto refused = [&](DeviceOptions options, const char* said) {
+    EXPECT_THAT(std::string(MessageOf(Device::Create(model, options).status())), HasSubstr(said));
+  };
+  refused({.threads = -1}, "threads: -1");
+  refused({.context_tokens = -5}, "context: -5");
+  refused({.max_batch_tokens = 0}, "prefill_tokens: 0");
+  refused({.isa = "mmx"}, "isa: \"mmx\"");
+  refused({.cache = {.bytes = 100}}, "kv_cache.bytes: 100");
+  refused({.cache = {.type = kernels::CacheType::kQ8_0}}, "q8_0 needs head dimensions that are multiples of 32");
+}
+
+}  // namespace
+}  // namespace inferd::device

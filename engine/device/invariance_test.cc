@@ -1,0 +1,173 @@
+// The first promise: a text's result is the same bits whatever the threads, chunks, neighbours and cache hits.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "engine/device/device.h"
+#include "engine/model/forward.h"
+#include "engine/model/testing_model.h"
+
+namespace inferd::device {
+namespace {
+
+using model::Rows;
+using model::TestingModel;
+
+struct Case {
+  const char* name;
+  std::function<TestingModel()> make;
+  kernels::CacheType cache = kernels::CacheType::kF16;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::vector<int32_t> Text(int64_t n, int32_t seed) {
+  std::vector<int32_t> tokens(n);
+  for (int64_t i = 0; i < n; ++i) tokens[i] = static_cast<int32_t>((i * i * 7 + i * 13 + seed * 29) % TestingModel::kVocabulary);
+  return tokens;
+}
+
+class Invariance : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int64_t kTokens = 200;
+
+  void SetUp() override {
+    bytes_ = GetParam().make().Bytes();
+    auto model = model::LoadBytes(bytes_);
+    ASSERT_TRUE(model.ok()) << model.status();
+    model_ = *model;
+  }
+
+  std::unique_ptr<Device> MakeDevice(int32_t threads, const std::string& isa = "") {
+    DeviceOptions options{.threads = threads, .max_batch_tokens = 512, .max_result_rows = 512, .isa = isa};
+    options.cache.bytes = 32 << 20;
+    options.cache.type = GetParam().cache;
+    auto device = Device::Create(model_, options);
+    EXPECT_TRUE(device.ok()) << device.status();
+    return *std::move(device);
+  }
+
+  // The results of all rows of `text`, computed in chunks.
+  static std::vector<float> Run(Device& device, std::span<const int32_t> text, std::vector<int64_t> chunks) {
+    auto sequence = *device.cache().NewSequence({});
+    std::vector<float> values;
+    size_t next = 0;
+    for (int64_t done = 0; done < static_cast<int64_t>(text.size());) {
+      const int64_t n = std::min<int64_t>(chunks[next++ % chunks.size()], static_cast<int64_t>(text.size()) - done);
+      Append(device, {{sequence.get(), text.subspan(done, n), Rows::kAll}}, values);
+      done += n;
+    }
+    return values;
+  }
+
+  static void Append(Device& device, std::vector<model::SequenceStep> steps, std::vector<float>& values) {
+    for (const auto& step : steps) {
+      ASSERT_TRUE(device.cache().Reserve(*step.sequence, static_cast<int64_t>(step.tokens.size())).ok());
+    }
+    const auto result = device.model().spec().encoder ? model::ForwardHidden(device, steps) : model::Forward(device, steps);
+    ASSERT_TRUE(result.ok()) << result.status();
+    values.insert(values.end(), result->values.begin(), result->values.end());
+  }
+
+  std::string bytes_;
+  std::shared_ptr<const model::Model> model_;
+};
+
+// Encoders take a whole text at once and keep nothing: the rest is for decoders.
+class DecoderInvariance : public Invariance {};
+
+TEST_P(Invariance, NotOfThreads) {
+  const std::vector<int32_t> text = Text(kTokens, 1);
+  const std::vector<float> expected = Run(*MakeDevice(1), text, {kTokens});
+  ASSERT_FALSE(expected.empty());
+  for (float value : expected) ASSERT_TRUE(std::isfinite(value));
+  for (int32_t threads : {2, 3, 5}) EXPECT_EQ(Run(*MakeDevice(threads), text, {kTokens}), expected) << threads;
+}
+
+TEST_P(Invariance, NotOfInstructionSets) {
+  const std::vector<int32_t> text = Text(kTokens, 2);
+  const std::vector<float> expected = Run(*MakeDevice(2, "reference"), text, {kTokens});
+  for (const char* const* name = kernels::KernelVariants(); *name != nullptr; ++name) {
+    if (kernels::SelectKernels(*name) == nullptr) continue;
+    EXPECT_EQ(Run(*MakeDevice(2, *name), text, {kTokens}), expected) << *name;
+  }
+}
+
+TEST_P(DecoderInvariance, NotOfChunks) {
+  const std::vector<int32_t> text = Text(kTokens, 3);
+  auto device = MakeDevice(2);
+  const std::vector<float> expected = Run(*device, text, {kTokens});
+  const std::vector<std::vector<int64_t>> divisions = {{1}, {64}, {7, 33, 1, 100}, {63, 2}, {128, 17}};
+  for (const auto& chunks : divisions) EXPECT_EQ(Run(*device, text, chunks), expected) << chunks[0];
+}
+
+TEST_P(Invariance, NotOfNeighbours) {
+  auto device = MakeDevice(2);
+  const std::vector<int32_t> a = Text(90, 4), b = Text(70, 5), c = Text(1, 6);
+  std::vector<float> expected, together;
+  for (const auto& text : {a, b, c}) {
+    const std::vector<float> alone = Run(*device, text, {kTokens});
+    expected.insert(expected.end(), alone.begin(), alone.end());
+  }
+  auto sa = *device->cache().NewSequence({}), sb = *device->cache().NewSequence({}), sc = *device->cache().NewSequence({});
+  Append(*device, {{sa.get(), a, Rows::kAll}, {sb.get(), b, Rows::kAll}, {sc.get(), c, Rows::kAll}}, together);
+  EXPECT_EQ(together, expected);
+}
+
+TEST_P(DecoderInvariance, NotOfPrefixHits) {
+  const std::vector<int32_t> text = Text(kTokens, 7);
+  auto device = MakeDevice(2);
+  const std::vector<float> expected = Run(*device, text, {64});  // ends at pages, so that recurrent states are kept
+  auto sequence = *device->cache().NewSequence({});
+  const int64_t reused = device->cache().AttachPrefix(*sequence, text);
+  EXPECT_EQ(reused, 192);
+  std::vector<float> rest;
+  Append(*device, {{sequence.get(), std::span(text).subspan(reused), Rows::kAll}}, rest);
+  ASSERT_EQ(rest.size(), expected.size() / kTokens * static_cast<size_t>(kTokens - reused));
+  EXPECT_TRUE(std::equal(rest.begin(), rest.end(), expected.end() - static_cast<int64_t>(rest.size())));
+}
+
+TEST_P(DecoderInvariance, NotOfForks) {
+  const std::vector<int32_t> text = Text(110, 8), one = Text(30, 9), other = Text(30, 10);
+  auto device = MakeDevice(2);
+  const auto whole = [&](const std::vector<int32_t>& end) {
+    std::vector<int32_t> all = text;
+    all.insert(all.end(), end.begin(), end.end());
+    std::vector<float> values = Run(*device, all, {kTokens});
+    values.erase(values.begin(), values.begin() + static_cast<int64_t>(values.size() / all.size() * text.size()));
+    return values;
+  };
+  const std::vector<float> expected_one = whole(one), expected_other = whole(other);
+  auto a = *device->cache().NewSequence({});
+  std::vector<float> ignored, got_one, got_other;
+  Append(*device, {{a.get(), text, Rows::kNone}}, ignored);
+  auto b = *device->cache().Fork(*a);
+  Append(*device, {{b.get(), other, Rows::kAll}}, got_other);
+  Append(*device, {{a.get(), one, Rows::kAll}}, got_one);
+  EXPECT_EQ(got_one, expected_one);
+  EXPECT_EQ(got_other, expected_other);
+}
+
+std::vector<Case> Decoders() {
+  using M = TestingModel;
+  return {{"llama", [] { return M::Llama(); }},
+          {"llama_q8_0", [] { return M::Llama(kernels::TensorType::kQ8_0); }},
+          {"llama_q4_0", [] { return M::Llama(kernels::TensorType::kQ4_0); }, kernels::CacheType::kF32},
+          {"gemma2", M::Gemma2},
+          {"qwen3moe", M::Qwen3Moe},
+          {"deepseek2", M::Deepseek2},
+          {"lfm2", M::Lfm2},
+          {"mamba", M::Mamba},
+          {"mamba2", M::Mamba2},
+          {"qwen35", M::Qwen35},
+          {"falcon", M::Falcon},
+          {"mpt", M::Mpt}};
+}
+
+std::string NameOf(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Decoders, Invariance, testing::ValuesIn(Decoders()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Encoders, Invariance, testing::Values(Case{"bert", TestingModel::Bert}), NameOf);
+INSTANTIATE_TEST_SUITE_P(Decoders, DecoderInvariance, testing::ValuesIn(Decoders()), NameOf);
+
+}  // namespace
+}  // namespace inferd::device
