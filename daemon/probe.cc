@@ -66,6 +66,8 @@ class HealthWatch : public grpc::ClientReadReactor<HealthCheckResponse> {
   HealthWatch(const std::shared_ptr<grpc::Channel>& channel, std::shared_ptr<Outlet> outlet)
       : stub_(Health::NewStub(channel)), outlet_(std::move(outlet)) {
     context_->set_wait_for_ready(true);
+    // Not the server as a whole: gRPC shows that as serving for a moment before the worker can say otherwise.
+    request_.set_service("inferd.v1.Inference");
     stub_->async()->Watch(context_.get(), &request_, this);
     StartRead(&response_);
   }

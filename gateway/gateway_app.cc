@@ -49,6 +49,8 @@ bool IsJson(std::string_view content_type) {
                     [](char a, char b) { return absl::ascii_tolower(a) == b; });
 }
 
+constexpr std::chrono::seconds kFirstRoutesWait{10};
+
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
 
 }  // namespace
@@ -99,8 +101,18 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
   return std::nullopt;
 }
 
+// A gateway that has just (re)started knows no model for a moment: requests for one wait instead of failing.
+Task<void> GatewayApp::WaitForRoutes(Exchange& exchange) {
+  Routes& routes = serving_.upstream.routes;
+  std::shared_ptr<const RouteTable> table = routes.Current();
+  if (!routes.known()) {
+    co_await routes.WaitForUpdate(table, exchange.executor(), std::chrono::steady_clock::now() + kFirstRoutesWait);
+  }
+}
+
 Task<void> GatewayApp::Handle(Exchange& exchange) {
   const Endpoint* endpoint = Find(exchange.request.path);
+  if (endpoint->path.starts_with("/v1/") || endpoint->method == "POST") co_await WaitForRoutes(exchange);
   if (endpoint->serve == nullptr) {
     co_await ServeMetrics(exchange);
   } else {

@@ -30,6 +30,7 @@ class GatewayApp : public Application {
   static const std::vector<Endpoint>& Endpoints();
   static const Endpoint* Find(std::string_view path);
 
+  Task<void> WaitForRoutes(Exchange& exchange);
   Task<void> ServeMetrics(Exchange& exchange);
 
   const Serving serving_;

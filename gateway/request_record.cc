@@ -4,6 +4,14 @@
 #include "gateway/metrics/gateway_metrics.h"
 
 namespace inferd::gateway {
+namespace {
+
+// Asked every few seconds by those who watch; a line each would bury the rest.
+bool IsProbe(std::string_view endpoint) {
+  return endpoint == "/health" || endpoint == "/ready" || endpoint == "/metrics";
+}
+
+}  // namespace
 
 void FinishRequest(const RequestRecord& record, std::string_view request_id, std::string_view method,
                    std::chrono::steady_clock::time_point arrived, GatewayMetrics& metrics) {
@@ -12,19 +20,20 @@ void FinishRequest(const RequestRecord& record, std::string_view request_id, std
   double decoding = seconds - record.first_token_seconds;
   bool rated = record.completion_tokens > 1 && decoding > 0;
   double rate = rated ? static_cast<double>(record.completion_tokens - 1) / decoding : 0.0;
-  LogInfo("request", {{"request_id", request_id},
-                      {"method", method},
-                      {"endpoint", record.endpoint},
-                      {"status", record.status},
-                      {"error", record.error_code},
-                      {"model", record.model},
-                      {"key", record.key_name},
-                      {"prompt_tokens", record.prompt_tokens},
-                      {"completion_tokens", record.completion_tokens},
-                      {"duration_ms", seconds * 1000},
-                      {"first_token_ms", record.first_token_seconds * 1000},
-                      {"tokens_per_second", rate},
-                      {"client_gone", record.client_gone}});
+  Log(IsProbe(record.endpoint) ? LogLevel::kDebug : LogLevel::kInfo, "request",
+      {{"request_id", request_id},
+       {"method", method},
+       {"endpoint", record.endpoint},
+       {"status", record.status},
+       {"error", record.error_code},
+       {"model", record.model},
+       {"key", record.key_name},
+       {"prompt_tokens", record.prompt_tokens},
+       {"completion_tokens", record.completion_tokens},
+       {"duration_ms", seconds * 1000},
+       {"first_token_ms", record.first_token_seconds * 1000},
+       {"tokens_per_second", rate},
+       {"client_gone", record.client_gone}});
 }
 
 }  // namespace inferd::gateway

@@ -94,12 +94,12 @@ int Serve(const Script& script, FakeService& service, const std::string& address
   builder.RegisterService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   grpc::HealthCheckServiceInterface* const health = server->GetHealthCheckService();
-  health->SetServingStatus("", false);
+  health->SetServingStatus("inferd.v1.Inference", false);
   if (ending.WaitFor(Milliseconds(NumberIn(script, "load_ms")))) {
     server->Shutdown(std::chrono::system_clock::now());
     return kExitDone;
   }
-  if (!script.contains("silent")) health->SetServingStatus("", true);
+  if (!script.contains("silent")) health->SetServingStatus("inferd.v1.Inference", true);
   const bool crashes = script.contains("crash_ms");
   const bool told =
       ending.WaitFor(crashes ? Milliseconds(NumberIn(script, "crash_ms")) : Milliseconds(std::chrono::hours(1)));

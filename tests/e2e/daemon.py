@@ -27,7 +27,7 @@ def wait_for(condition, seconds=60, what="the condition"):
         if value:
             return value
         if time.monotonic() > end:
-            raise TimeoutError(f"{what} did not come true within {seconds} s")
+            raise TimeoutError(f"{what() if callable(what) else what} did not come true within {seconds} s")
         time.sleep(0.02)
 
 
@@ -64,7 +64,7 @@ class Daemon:
         self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path], stderr=log, stdout=log)
         log.close()
         if ready:
-            wait_for(self.is_ready, what="readiness\n" + self.log_path.read_text()[-2000:])
+            wait_for(self.is_ready, what=lambda: "readiness\n" + self.log_path.read_text()[-2000:])
 
     def is_ready(self):
         if self.process.poll() is not None:
