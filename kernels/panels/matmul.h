@@ -29,7 +29,7 @@ class Product {
 
  private:
   // A chunk's panels stay in the first-level cache beside few activations, or in the second under many.
-  static constexpr int64_t kSmallChunk = 512, kLargeChunk = 4096, kManyTokens = 16;
+  static constexpr int64_t kSmallChunk = 384, kLargeChunk = 4096, kManyTokens = 16;
   static constexpr int64_t kGroupRows = Isa::kPanels * kPanelRows;
 
   // Scratch: the panels, columns of an incomplete group, then rows of an incomplete panel.
@@ -56,7 +56,9 @@ class Product {
 
   void Run() {
     const int64_t blocks = a_.weights.k / block_elements_;
-    const int64_t chunk_blocks = (a_.tokens > kManyTokens ? kLargeChunk : kSmallChunk) / block_elements_;
+    const int64_t most_blocks = (a_.tokens > kManyTokens ? kLargeChunk : kSmallChunk) / block_elements_;
+    const int64_t chunks = (blocks + most_blocks - 1) / most_blocks;
+    const int64_t chunk_blocks = WholeBlocks((blocks + chunks - 1) / chunks);
     for (int64_t row = a_.row_begin; row < a_.row_end; row += kGroupRows) {
       for (int64_t block = 0; block < blocks; block += chunk_blocks) {
         const Chunk chunk{row, Least(a_.row_end - row, kGroupRows), block, Least(blocks - block, chunk_blocks)};
@@ -134,6 +136,10 @@ class Product {
     for (int t = 0; t < tokens; ++t) __builtin_memcpy(out[t], tile.out[t], static_cast<size_t>(rows) * sizeof(float));
   }
 
+  // Up to whole blocks of the type: those of NVFP4 are two panel blocks.
+  int64_t WholeBlocks(int64_t panel_blocks) const {
+    return traits_.block_elements == 64 ? (panel_blocks + 1) / 2 * 2 : panel_blocks;
+  }
   static int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 
   const uint8_t* Row(int64_t row) const {

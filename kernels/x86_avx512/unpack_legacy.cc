@@ -23,20 +23,26 @@ struct Layout {
 constexpr Layout kQ4_0{18, 2, 1, 0, false, 4}, kQ4_1{20, 4, 1, 0, true, 4}, kQ5_0{22, 6, 2, 2, false, 2},
     kQ5_1{24, 8, 2, 4, true, 2}, kQ8_0{34, 2, 1, 0, false, 2}, kMXFP4{17, 1, 1, 0, false, 4, true};
 
+// 64 bytes for a register.
+struct alignas(64) Bytes64 {
+  uint8_t bytes[64];
+  __m512i Load() const { return _mm512_load_si512(bytes); }
+};
+
 // The numbers of the headers' bytes for LoadChosenTransposed: dword b (or 2b and 2b + 1) is the header of block b.
 template <Layout kLayout>
-__m512i HeaderChoice() {
-  alignas(64) uint8_t choice[64] = {};
+constexpr Bytes64 kHeaderChoice = [] {
+  Bytes64 choice{};
   for (size_t dword = 0; dword < 4; ++dword) {
     const size_t block = dword / kLayout.header_dwords;
     const size_t begin = dword % kLayout.header_dwords == 0 ? 0 : kLayout.fifth_bits;
     for (size_t i = 0; i < 4 && block < kLayout.blocks_at_once; ++i) {
-      choice[4 * dword + i] = static_cast<uint8_t>(block * kLayout.bytes + begin + i);
-      choice[16 + 4 * dword + i] = static_cast<uint8_t>(choice[4 * dword + i] + 64);
+      choice.bytes[4 * dword + i] = static_cast<uint8_t>(block * kLayout.bytes + begin + i);
+      choice.bytes[16 + 4 * dword + i] = static_cast<uint8_t>(choice.bytes[4 * dword + i] + 64);
     }
   }
-  return _mm512_load_si512(choice);
-}
+  return choice;
+}();
 
 // Which bytes of a row the headers of `blocks` blocks need: none behind the last block.
 template <Layout kLayout>
@@ -48,15 +54,23 @@ __mmask64 HeaderBytes(int64_t blocks) {
 // A table for vpermb, which looks at the low six bits of an index: so neither the high nibble of a byte nor what a
 // 16-bit shift brings in needs a mask.
 template <size_t kSize>
-__m512i ValueTable(const int8_t (&table)[kSize], int bias) {
-  alignas(64) int8_t entries[64];
-  for (size_t i = 0; i < 64; ++i) entries[i] = static_cast<int8_t>(table[i % kSize] + bias);
-  return _mm512_load_si512(entries);
+constexpr Bytes64 ValueTable(const int8_t (&values)[kSize], int bias) {
+  Bytes64 table{};
+  for (size_t i = 0; i < 64; ++i) table.bytes[i] = static_cast<uint8_t>(values[i % kSize] + bias);
+  return table;
 }
 
-constexpr int8_t kIdentity[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-constexpr int8_t kNibbles[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+// Counts up with a period of `period` from `first` on.
+constexpr Bytes64 CountingTable(int period, int first) {
+  Bytes64 table{};
+  for (int i = 0; i < 64; ++i) table.bytes[i] = static_cast<uint8_t>(i % period + first);
+  return table;
+}
+
+constexpr Bytes64 kTableQ4_0 = CountingTable(16, 128 - 8), kTableQ4_1 = CountingTable(16, 0),
+                  kTableQ5_0 = CountingTable(32, 128 - 16), kTableQ5_1 = CountingTable(32, 0),
+                  kTableQ8_0 = CountingTable(1, 128), kTableIQ4_NL = ValueTable(reference::kIq4Values, 128),
+                  kTableMXFP4 = ValueTable(reference::kMxfp4Values, 128);
 
 // Replaces bit 4 of byte i of lane r of out[c] by bit 4c + i of lane r of words. Multishift takes, for each byte, eight
 // bits of its qword (rows 2q and 2q + 1) from a bit position on: the wanted bit is to be the fifth of them.
@@ -111,7 +125,7 @@ INFERD_INLINE void UnpackBlock(const uint8_t* rows, size_t stride, const __m512i
 template <Layout kLayout>
 void Unpack(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, __m512i table, void* panel) {
   auto* out = static_cast<PanelBlock32*>(panel);
-  const __m512i choice = HeaderChoice<kLayout>();
+  const __m512i choice = kHeaderChoice<kLayout>.Load();
   while (blocks > 0) {
     __m512i headers[4];
     LoadChosenTransposed(rows, stride, HeaderBytes<kLayout>(blocks), choice, headers);
@@ -130,25 +144,25 @@ void Unpack(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* n
 }  // namespace
 
 void UnpackQ4_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_0>(rows, stride, blocks, next, ValueTable(kNibbles, 128 - 8), panel);
+  Unpack<kQ4_0>(rows, stride, blocks, next, kTableQ4_0.Load(), panel);
 }
 void UnpackQ4_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_1>(rows, stride, blocks, next, ValueTable(kNibbles, 0), panel);
+  Unpack<kQ4_1>(rows, stride, blocks, next, kTableQ4_1.Load(), panel);
 }
 void UnpackQ5_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ5_0>(rows, stride, blocks, next, ValueTable(kIdentity, 128 - 16), panel);
+  Unpack<kQ5_0>(rows, stride, blocks, next, kTableQ5_0.Load(), panel);
 }
 void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ5_1>(rows, stride, blocks, next, ValueTable(kIdentity, 0), panel);
+  Unpack<kQ5_1>(rows, stride, blocks, next, kTableQ5_1.Load(), panel);
 }
 void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_0>(rows, stride, blocks, next, ValueTable(reference::kIq4Values, 128), panel);
+  Unpack<kQ4_0>(rows, stride, blocks, next, kTableIQ4_NL.Load(), panel);
 }
 void UnpackMXFP4(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kMXFP4>(rows, stride, blocks, next, ValueTable(reference::kMxfp4Values, 128), panel);
+  Unpack<kMXFP4>(rows, stride, blocks, next, kTableMXFP4.Load(), panel);
 }
 void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ8_0>(rows, stride, blocks, next, _mm512_set1_epi8(static_cast<char>(0x80)), panel);
+  Unpack<kQ8_0>(rows, stride, blocks, next, kTableQ8_0.Load(), panel);
 }
 
 }  // namespace inferd::kernels::avx512
