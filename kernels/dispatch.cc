@@ -16,17 +16,6 @@ const Kernels* SelectKernels(const char* name) {
   return best;
 }
 
-const char* const* KernelVariants() {
-  static const auto names = [] {
-    constexpr size_t kMost = 8;
-    struct Names {
-      const char* entries[kMost + 1] = {};
-    } list;
-    const VariantList variants = Variants();
-    for (size_t i = 0; i < variants.size && i < kMost; ++i) list.entries[i] = variants.data[i].kernels->name;
-    return list;
-  }();
-  return names.entries;
-}
+const char* const* KernelVariants() { return Variants().names; }
 
 }  // namespace inferd::kernels

@@ -16,6 +16,7 @@ struct Variant {
 struct VariantList {
   const Variant* data;
   size_t size;
+  const char* const* names;  // of the same variants in the same order, ending with nullptr
 };
 
 VariantList Variants();  // worst first; the first one, "reference", runs everywhere

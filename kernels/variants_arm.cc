@@ -12,8 +12,10 @@ constexpr Variant kVariants[] = {
     {&neon::kTable, [] { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }},
 };
 
+constexpr const char* kNames[] = {"reference", "neon", nullptr};
+
 }  // namespace
 
-VariantList Variants() { return {kVariants, sizeof(kVariants) / sizeof(kVariants[0])}; }
+VariantList Variants() { return {kVariants, sizeof(kVariants) / sizeof(kVariants[0]), kNames}; }
 
 }  // namespace inferd::kernels

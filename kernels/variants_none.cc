@@ -6,8 +6,10 @@ namespace {
 
 constexpr Variant kVariants[] = {{&reference::kTable, [] { return true; }}};
 
+constexpr const char* kNames[] = {"reference", nullptr};
+
 }  // namespace
 
-VariantList Variants() { return {kVariants, 1}; }
+VariantList Variants() { return {kVariants, 1, kNames}; }
 
 }  // namespace inferd::kernels

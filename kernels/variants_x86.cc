@@ -39,19 +39,16 @@ CpuFeatures ReadFeatures() {
   return features;
 }
 
-const CpuFeatures& Features() {
-  static const CpuFeatures features = ReadFeatures();
-  return features;
-}
-
 constexpr Variant kVariants[] = {
     {&reference::kTable, [] { return true; }},
-    {&avx2::kTable, [] { return Features().avx2_fma_f16c; }},
-    {&avx512::kTable, [] { return Features().avx512_vnni_vbmi; }},
+    {&avx2::kTable, [] { return ReadFeatures().avx2_fma_f16c; }},
+    {&avx512::kTable, [] { return ReadFeatures().avx512_vnni_vbmi; }},
 };
+
+constexpr const char* kNames[] = {"reference", "avx2", "avx512", nullptr};
 
 }  // namespace
 
-VariantList Variants() { return {kVariants, sizeof(kVariants) / sizeof(kVariants[0])}; }
+VariantList Variants() { return {kVariants, sizeof(kVariants) / sizeof(kVariants[0]), kNames}; }
 
 }  // namespace inferd::kernels
