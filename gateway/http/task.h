@@ -4,6 +4,8 @@
 //     bool sent = co_await exchange.Respond(std::move(response));
 //     co_return sent;
 //   }
+//
+// GCC 12 destroys a braced temporary within a co_await expression twice (bug 104051): name it first.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

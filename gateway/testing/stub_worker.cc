@@ -50,6 +50,12 @@ void AddLogprob(const std::string& token, int id, uint32_t alternatives, v1::Tok
   }
 }
 
+// All calls go on together, as the sequences of an engine's step do.
+void WaitForTick(std::chrono::microseconds tick) {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  std::this_thread::sleep_for(tick - now % tick);
+}
+
 // One call of Generate: what the prompt asks for, token by token.
 class Script {
  public:
@@ -76,9 +82,11 @@ class Script {
     const int fail_at = NumberOption(prompt_, "fail_at", -1);
     const int die_at = NumberOption(prompt_, "die_at", -1);
     const auto delay = std::chrono::microseconds(NumberOption(prompt_, "delay_us", 0));
+    const auto tick = std::chrono::microseconds(NumberOption(prompt_, "tick_us", 0));
     const int count = std::min(tokens_, limit_);
     for (int i = 0; i < count; ++i) {
       if (delay.count() > 0) std::this_thread::sleep_for(delay);
+      if (tick.count() > 0) WaitForTick(tick);
       if (i == die_at) kill(getpid(), SIGKILL);
       if (i == fail_at) return grpc::Status(static_cast<grpc::StatusCode>(NumberOption(prompt_, "fail", 13)), "failed");
       for (uint32_t choice = 0; choice < std::max(1u, request_.choices()); ++choice) {

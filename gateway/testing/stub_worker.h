@@ -1,6 +1,7 @@
 // A worker without an engine, for tests of the gateway: the prompt says what it does.
 //
 //   "tokens=5 delay_us=1000"     five tokens "w0 ", "w1 ", ... with a pause before each
+//   "tick_us=10000"              a token at each multiple of that time, as all calls with it
 //   "die_at=3"                   kills its own process instead of sending token 3
 //   "think=2"                    the first two tokens are reasoning
 //   "call=get_weather"           ends with a tool call of that name

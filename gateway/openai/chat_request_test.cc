@@ -1,0 +1,205 @@
+#include "gateway/openai/chat_request.h"
+
+#include <gtest/gtest.h>
+
+#include "config/base/status.h"
+#include "gateway/openai/completion_request.h"
+#include "gateway/openai/errors.h"
+
+namespace inferd::gateway {
+namespace {
+
+std::string Chat(const std::string& more) {
+  return R"({"model":"m","messages":[{"role":"user","content":"hi"}])" + (more.empty() ? "" : "," + more) + "}";
+}
+
+// The field that a 400 names; "(ok)" if the body is accepted.
+std::string ParamOf(const std::string& body) {
+  auto chat = ParseChatRequest(body);
+  if (chat.ok()) return "(ok)";
+  EXPECT_TRUE(absl::IsInvalidArgument(chat.status())) << chat.status();
+  return ToApiError(chat.status()).param;
+}
+
+TEST(ChatRequest, ReadsEveryField) {
+  auto chat = ParseChatRequest(Chat(
+      R"("stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"max_completion_tokens":6,"n":3,
+         "stop":["a","b"],"seed":18446744073709551615,"temperature":0.5,"top_p":0.25,"top_k":40,"min_p":0.125,
+         "typical_p":0.75,"presence_penalty":-2,"frequency_penalty":2,"repeat_penalty":1.5,"repeat_last_n":-1,
+         "logit_bias":{"7":-100,"8":1.5},"logprobs":true,"top_logprobs":4,"ignore_eos":true,"min_tokens":2,
+         "grammar":"root ::= \"a\"","chat_template_kwargs":{"x":1},"reasoning_effort":"low","user":"u",
+         "priority":"batch","cache_salt":"s","return_token_ids":true,"deadline_ms":1500,"parallel_tool_calls":false)"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  const v1::GenerateRequest& request = chat->generate;
+  EXPECT_TRUE(chat->common.stream && chat->common.include_usage && chat->common.return_token_ids);
+  EXPECT_EQ(chat->common.deadline, std::chrono::milliseconds(1500));
+  EXPECT_EQ(request.limits().max_tokens(), 6u);
+  EXPECT_EQ(request.limits().min_tokens(), 2u);
+  EXPECT_EQ(request.choices(), 3u);
+  EXPECT_EQ(request.stop_size(), 2);
+  EXPECT_EQ(request.seed(), 18446744073709551615u);
+  EXPECT_EQ(request.sampling().temperature(), 0.5f);
+  EXPECT_EQ(request.sampling().top_p(), 0.25f);
+  EXPECT_EQ(request.sampling().top_k(), 40);
+  EXPECT_EQ(request.sampling().min_p(), 0.125f);
+  EXPECT_EQ(request.sampling().typical_p(), 0.75f);
+  EXPECT_EQ(request.sampling().presence_penalty(), -2);
+  EXPECT_EQ(request.sampling().frequency_penalty(), 2);
+  EXPECT_EQ(request.sampling().repeat_penalty(), 1.5f);
+  EXPECT_EQ(request.sampling().repeat_last_n(), -1);
+  EXPECT_EQ(request.sampling().logit_bias().at(7), -100);
+  EXPECT_TRUE(request.sampling().ignore_eos());
+  EXPECT_EQ(request.logprobs(), 4u);
+  EXPECT_EQ(request.constraint().grammar(), "root ::= \"a\"");
+  EXPECT_EQ(request.priority(), v1::PRIORITY_BATCH);
+  EXPECT_EQ(request.cache_salt(), "s");
+  EXPECT_EQ(request.chat().template_arguments_json(), R"({"x":1,"reasoning_effort":"low"})");
+  EXPECT_FALSE(request.chat().parallel_tool_calls());
+  EXPECT_TRUE(chat->warnings.empty());
+}
+
+TEST(ChatRequest, LeavesUnsetWhatIsAbsentOrNull) {
+  auto chat = ParseChatRequest(Chat(R"("temperature":null,"stop":null,"seed":null,"logprobs":null,"max_tokens":null)"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_FALSE(chat->generate.sampling().has_temperature());
+  EXPECT_FALSE(chat->generate.has_seed());
+  EXPECT_FALSE(chat->generate.has_logprobs());
+  EXPECT_FALSE(chat->generate.limits().has_max_tokens());
+  EXPECT_FALSE(chat->generate.has_constraint());
+}
+
+TEST(ChatRequest, NamesUnknownFields) {
+  auto chat = ParseChatRequest(Chat(R"("foo":1,"bar":{"a":[]})"));
+  ASSERT_TRUE(chat.ok());
+  EXPECT_EQ(chat->warnings,
+            (std::vector<std::string>{"unknown field 'foo' was ignored", "unknown field 'bar' was ignored"}));
+}
+
+TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
+  const char* numbers[] = {"temperature", "top_p", "min_p", "typical_p", "presence_penalty", "frequency_penalty",
+                           "repeat_penalty"};
+  const char* integers[] = {"top_k", "max_tokens", "max_completion_tokens", "n", "repeat_last_n", "min_tokens",
+                            "top_logprobs", "deadline_ms"};
+  for (const char* field : numbers) {
+    for (const char* value : {"\"1\"", "[]", "{}", "true", "1e999", "-1e999", "9007199254740992", "-2147483648", "-9"}) {
+      EXPECT_EQ(ParamOf(Chat(fmt::format("\"{}\":{}", field, value))), field) << value;
+    }
+  }
+  for (const char* field : integers) {
+    for (const char* value : {"\"1\"", "[]", "{}", "true", "1.5", "1e999", "-2", "9223372036854775807",
+                              "18446744073709551615", "-2147483649", "1e18"}) {
+      EXPECT_EQ(ParamOf(Chat(fmt::format("\"logprobs\":true,\"{}\":{}", field, value))), field) << value;
+    }
+  }
+}
+
+TEST(ChatRequest, RefusesByName) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("n":0)", "n"},
+      {R"("n":129)", "n"},
+      {R"("temperature":2.01)", "temperature"},
+      {R"("top_logprobs":3)", "top_logprobs"},
+      {R"("logprobs":1)", "logprobs"},
+      {R"("stream":1)", "stream"},
+      {R"("stream_options":{"include_usage":"yes"})", "stream_options.include_usage"},
+      {R"("stop":1)", "stop"},
+      {R"("stop":[""])", "stop"},
+      {R"("stop":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])", "stop"},
+      {R"("seed":1.5)", "seed"},
+      {R"("seed":"1")", "seed"},
+      {R"("logit_bias":{"x":1})", "logit_bias"},
+      {R"("logit_bias":{"-1":1})", "logit_bias"},
+      {R"("logit_bias":{"1":101})", "logit_bias"},
+      {R"("logit_bias":[])", "logit_bias"},
+      {R"("response_format":"json")", "response_format"},
+      {R"("response_format":{})", "response_format.type"},
+      {R"("response_format":{"type":"xml"})", "response_format.type"},
+      {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})",
+       "response_format.json_schema.schema"},
+      {R"("response_format":{"type":"json_object"},"grammar":"root ::= \"a\"")", "grammar"},
+      {R"("tools":{})", "tools"},
+      {R"("tools":[{"type":"function"}])", "tools[0].function"},
+      {R"("tools":[{"type":"function","function":{"name":1}}])", "tools[0].function.name"},
+      {R"("tool_choice":"sometimes")", "tool_choice"},
+      {R"("tool_choice":"required")", "tool_choice"},
+      {R"("priority":"urgent")", "priority"},
+      {R"("user":7)", "user"},
+      {R"("model":7)", "model"},
+  };
+  for (auto [more, param] : cases) {
+    std::string body = Chat(more);
+    if (param == std::string_view("model")) body = R"({"model":7,"messages":[]})";
+    EXPECT_EQ(ParamOf(body), param) << more;
+  }
+}
+
+TEST(ChatRequest, ReadsMessages) {
+  auto chat = ParseChatRequest(R"({"messages":[
+      {"role":"system","content":"s"},
+      {"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"name":"bob"},
+      {"role":"assistant","content":null,"reasoning_content":"r",
+       "tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+      {"role":"tool","tool_call_id":"c1","content":"42"}]})");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  const v1::ChatPrompt& prompt = chat->generate.chat();
+  ASSERT_EQ(prompt.messages_size(), 4);
+  EXPECT_EQ(prompt.messages(1).content(), "ab");
+  EXPECT_EQ(prompt.messages(1).name(), "bob");
+  EXPECT_FALSE(prompt.messages(2).has_content() && prompt.messages(2).has_content());
+  EXPECT_NE(prompt.messages(2).tool_calls_json().find("\"name\":\"f\""), std::string::npos);
+  EXPECT_EQ(prompt.messages(2).reasoning_content(), "r");
+  EXPECT_EQ(prompt.messages(3).tool_call_id(), "c1");
+}
+
+TEST(ChatRequest, RefusesWrongMessages) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({})", "messages"},
+      {R"({"messages":"hi"})", "messages"},
+      {R"({"messages":[]})", "messages"},
+      {R"({"messages":["hi"]})", "messages[0]"},
+      {R"({"messages":[{"content":"x"}]})", "messages[0].role"},
+      {R"({"messages":[{"role":"root","content":"x"}]})", "messages[0].role"},
+      {R"({"messages":[{"role":"user"}]})", "messages[0].content"},
+      {R"({"messages":[{"role":"user","content":5}]})", "messages[0].content"},
+      {R"({"messages":[{"role":"user","content":[5]}]})", "messages[0].content[0]"},
+      {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
+       "messages[0].content[0].type"},
+      {R"({"messages":[{"role":"assistant","tool_calls":[{"id":"x"}]}]})", "messages[0].tool_calls[0].function"},
+  };
+  for (auto [body, param] : cases) EXPECT_EQ(ParamOf(body), param) << body;
+}
+
+TEST(CompletionRequest, ReadsTheFourFormsOfAPrompt) {
+  auto one = ParseCompletionRequest(R"({"prompt":"a"})");
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(one->generate.size(), 1u);
+  EXPECT_EQ(one->generate[0].text(), "a");
+  EXPECT_EQ(one->generate[0].limits().max_tokens(), 16u);
+  auto list = ParseCompletionRequest(R"({"prompt":["a","b"],"echo":true,"logprobs":2})");
+  ASSERT_TRUE(list.ok());
+  EXPECT_EQ(list->generate[1].text(), "b");
+  EXPECT_TRUE(list->generate[1].prompt_logprobs());
+  auto ids = ParseCompletionRequest(R"({"prompt":[1,2,3]})");
+  ASSERT_TRUE(ids.ok());
+  EXPECT_EQ(ids->generate[0].tokens().ids_size(), 3);
+  auto id_lists = ParseCompletionRequest(R"({"prompt":[[1,2],[3]]})");
+  ASSERT_TRUE(id_lists.ok());
+  EXPECT_EQ(id_lists->generate[1].tokens().ids(0), 3);
+}
+
+TEST(CompletionRequest, RefusesWrongPrompts) {
+  for (const char* prompt : {"null", "5", "{}", "[]", "[[]]", "[-1]", "[1.5]", "[1,\"a\"]", "[\"a\",1]", "[99999999999]",
+                             "[[1],[-1]]", "[[[1]]]"}) {
+    auto completion = ParseCompletionRequest(fmt::format(R"({{"prompt":{}}})", prompt));
+    ASSERT_TRUE(absl::IsInvalidArgument(completion.status())) << prompt;
+    EXPECT_TRUE(ToApiError(completion.status()).param.starts_with("prompt")) << completion.status();
+  }
+  std::string many = "[\"x\"";
+  for (int i = 0; i < 100'000; ++i) many += ",\"x\"";
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseCompletionRequest("{\"prompt\":" + many + "]}").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseCompletionRequest(R"({"prompt":"a","suffix":"b"})").status()));
+}
+
+}  // namespace
+}  // namespace inferd::gateway

@@ -1,0 +1,66 @@
+#include "gateway/openai/errors.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+namespace inferd::gateway {
+namespace {
+
+TEST(Errors, FollowTheTable) {
+  struct Row {
+    absl::StatusCode status;
+    int http;
+    const char* code;
+  };
+  for (const Row& row : {Row{absl::StatusCode::kInvalidArgument, 400, ""},
+                         Row{absl::StatusCode::kFailedPrecondition, 400, ""},
+                         Row{absl::StatusCode::kOutOfRange, 400, "context_length_exceeded"},
+                         Row{absl::StatusCode::kUnauthenticated, 401, "invalid_api_key"},
+                         Row{absl::StatusCode::kPermissionDenied, 403, "model_not_allowed"},
+                         Row{absl::StatusCode::kNotFound, 404, "model_not_found"},
+                         Row{absl::StatusCode::kResourceExhausted, 429, "queue_full"},
+                         Row{absl::StatusCode::kUnavailable, 503, "model_unavailable"},
+                         Row{absl::StatusCode::kDeadlineExceeded, 504, "deadline_exceeded"},
+                         Row{absl::StatusCode::kInternal, 500, "internal_error"},
+                         Row{absl::StatusCode::kUnknown, 500, "internal_error"},
+                         Row{absl::StatusCode::kDataLoss, 500, "internal_error"}}) {
+    ApiError error = ToApiError(absl::Status(row.status, "why"));
+    EXPECT_EQ(error.http_status, row.http);
+    EXPECT_EQ(error.code, row.code);
+  }
+}
+
+TEST(Errors, NameTheFieldThatAMessageBeginsWith) {
+  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("top_p: 3 is not in (0, 1]")).param, "top_p");
+  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("messages[0].role: is missing")).param, "messages[0].role");
+  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("the body is not JSON: at byte 3")).param, "");
+}
+
+TEST(Errors, KeepInnerMessagesFromClients) {
+  ApiError error = ToApiError(absl::InternalError("/var/lib/secret.gguf at 0x7f00"));
+  EXPECT_EQ(error.message, "internal error");
+}
+
+TEST(Errors, SayWhenToComeBack) {
+  absl::Status status = absl::ResourceExhaustedError("the queue is full");
+  SetRetryAfter(status, 7);
+  Response response = ErrorResponse(ToApiError(status));
+  EXPECT_EQ(response.status, 429);
+  ASSERT_EQ(response.headers.size(), 1u);
+  EXPECT_EQ(response.headers[0], (std::pair<std::string, std::string>("Retry-After", "7")));
+  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnavailableError("x"))).headers[0].second, "1");
+  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnauthenticatedError("x"))).headers[0].second, "Bearer");
+}
+
+TEST(Errors, HaveTheShapeThatClientsRead) {
+  auto body = boost::json::parse(ErrorBody(ToApiError(absl::InvalidArgumentError("n: \"x\" is not an integer"))));
+  EXPECT_EQ(body, (boost::json::value{{"error",
+                                       {{"message", "n: \"x\" is not an integer"},
+                                        {"type", "invalid_request_error"},
+                                        {"param", "n"},
+                                        {"code", nullptr}}}}));
+}
+
+}  // namespace
+}  // namespace inferd::gateway
