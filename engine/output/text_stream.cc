@@ -33,9 +33,11 @@ std::vector<OutputPart> TextStream::Finish() {
 std::vector<OutputPart> TextStream::WithoutDelivered(std::vector<OutputPart> parts) {
   if (to_skip_ == 0) return parts;
   const auto skip = [this](std::string& text) {
-    const size_t size = std::min<uint64_t>(to_skip_, text.size());
-    text.erase(0, size);
+    size_t size = std::min<uint64_t>(to_skip_, text.size());
     to_skip_ -= size;
+    // A count that ends within a character is a caller's mistake; what we give stays whole characters.
+    while (size > 0 && size < text.size() && (text[size] & 0xC0) == 0x80) ++size;
+    text.erase(0, size);
   };
   for (OutputPart& part : parts) {
     skip(part.text);

@@ -53,7 +53,9 @@ TEST(TextStream, AResumedStreamGivesTheBytesAfterThoseDelivered) {
     TextStream resumed = Stream({"END"}, 0, delivered);
     std::string text;
     for (const std::string& token : tokens) text += Text(resumed.Push(token));
-    EXPECT_EQ(text, expected.substr(delivered));
+    size_t begin = delivered;  // within a character: after it
+    while (begin < expected.size() && (expected[begin] & 0xC0) == 0x80) ++begin;
+    EXPECT_EQ(text, expected.substr(begin));
   }
 }
 
