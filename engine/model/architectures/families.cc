@@ -44,7 +44,6 @@ namespace inferd::model {
   FAMILY("olmoe", Olmoe)                     \
   FAMILY("phi2", Phi2)                       \
   FAMILY("phi3", Phi3)                       \
-  FAMILY("phimoe", PhiMoe)                   \
   FAMILY("qwen2", Qwen2)                     \
   FAMILY("qwen2moe", Qwen2Moe)               \
   FAMILY("qwen2vl", Qwen2)                   \

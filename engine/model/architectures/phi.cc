@@ -1,5 +1,4 @@
-// Phi 2 (LayerNorm, attention and feed-forward side by side), Phi 3 and 4, and Phi 3.5 with experts. arXiv 2404.14219,
-// 2402.13753 (LongRoPE).
+// Phi 2 (LayerNorm, attention and feed-forward side by side), Phi 3 and 4. arXiv 2404.14219, 2402.13753 (LongRoPE).
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -19,14 +18,6 @@ DecoderSpec DescribePhi3(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kHalves);
   ForEachLayer(spec, [](LayerSpec& layer) { layer.feed_forward.fused_gate_up = true; });
-  return spec;
-}
-
-DecoderSpec DescribePhiMoe(Metadata& m) {
-  DecoderSpec spec = CommonDecoder(m, NormKind::kLayer);
-  spec.norm = {NormKind::kLayer, static_cast<float>(m.RealOr("attention.layer_norm_rms_epsilon", spec.norm.epsilon))};
-  AddRope(m, spec, RopePairing::kHalves);
-  AddExperts(m, spec);
   return spec;
 }
 
