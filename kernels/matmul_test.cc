@@ -145,6 +145,37 @@ TEST(QuantizeRows, EveryVariantMakesTheSameBytes) {
   }
 }
 
+// The hash of all types' products over fixed inputs, as written down once on x86-64: the same on every machine, also on
+// ARM (tests/arm/run.sh). A changed hash means that models answer differently than before.
+TEST(Matmul, GivesTheBitsWrittenDown) {
+  constexpr int64_t kRows = 19, kK = 768, kTokens = 8;
+  for (const Kernels* kernels : VariantsHere()) {
+    uint64_t hash = 14695981039346656037u;  // FNV-1a
+    uint32_t state = 1;
+    const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
+    for (TensorType type : testing::AllTypes()) {
+      const TypeTraits& traits = TraitsOf(type);
+      Weights weights{type, kRows, kK, traits.block_bytes * static_cast<size_t>(kK / traits.block_elements), {}};
+      // Bytes whose halves and floats are all moderate, for every second one, the high one, is near that of 1; and the
+      // exponent in the first byte of a block of MXFP4.
+      for (size_t i = 0; i < kRows * weights.row_bytes; ++i) {
+        const bool moderate = type == TensorType::kMXFP4 ? i % traits.block_bytes == 0 : i % 2 == 1;
+        const uint32_t offset = type == TensorType::kMXFP4 ? 0x78 : 0x3C;
+        weights.bytes.push_back(static_cast<uint8_t>(moderate ? offset + (next() >> 30) : next() >> 24));
+      }
+      std::vector<float> x(kTokens * kK);
+      for (float& value : x) value = static_cast<float>(static_cast<int32_t>(next()) >> 8) * 0x1p-20f;
+      const AlignedBytes y = testing::Quantized(*kernels, traits.activation, x, kTokens, kK);
+      for (const float value : Multiply(*kernels, weights, y, kTokens)) {
+        EXPECT_TRUE(std::isfinite(value)) << traits.name;
+        const uint32_t bits = std::bit_cast<uint32_t>(value);
+        for (int byte = 0; byte < 4; ++byte) hash = (hash ^ (bits >> (8 * byte) & 255)) * 1099511628211u;
+      }
+    }
+    EXPECT_EQ(hash, 0x964554683fd3ce30u) << kernels->name;
+  }
+}
+
 class MatmulOfType : public ::testing::TestWithParam<TensorType> {
  protected:
   void CompareVariants(const Shape& shape, std::mt19937_64& random) {

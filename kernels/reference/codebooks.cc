@@ -4,8 +4,9 @@
 
 // clang-format off
 namespace inferd::kernels::reference {
+namespace {
 
-const uint16_t kGridIQ2_XXS[256] = {
+constexpr uint16_t kGridIQ2_XXS[256] = {
   0,2,5,8,10,17,20,32,34,40,42,65,68,80,88,97,
   100,128,130,138,162,257,260,272,277,320,388,408,512,514,546,642,
   1025,1028,1040,1057,1060,1088,1090,1096,1120,1153,1156,1168,1188,1280,1282,1288,
@@ -24,7 +25,7 @@ const uint16_t kGridIQ2_XXS[256] = {
   37248,37445,37888,37922,37956,38225,39041,39200,40962,41040,41093,41225,41472,42008,43088,43268
 };
 
-const uint16_t kGridIQ2_XS[512] = {
+constexpr uint16_t kGridIQ2_XS[512] = {
   0,2,5,8,10,17,20,22,25,32,34,37,40,65,68,70,
   73,80,82,85,88,97,100,128,130,133,136,145,148,153,160,257,
   260,262,265,272,274,277,280,282,289,292,320,322,325,328,337,340,
@@ -59,7 +60,7 @@ const uint16_t kGridIQ2_XS[512] = {
   42133,42597,42648,43018,43040,43042,43048,43168,43176,43268,43396,43398,43560,43562,43665,43690
 };
 
-const uint16_t kGridIQ2_S[1024] = {
+constexpr uint16_t kGridIQ2_S[1024] = {
   0,2,5,8,10,17,20,22,25,32,34,37,40,65,68,70,
   73,80,82,85,88,97,100,102,105,128,130,133,136,145,148,160,
   165,170,257,260,262,265,272,274,277,280,289,292,320,322,325,328,
@@ -126,7 +127,7 @@ const uint16_t kGridIQ2_S[1024] = {
   42148,42240,42265,42577,43018,43048,43170,43348,43398,43528,43530,43552,43554,43560,43656,43690
 };
 
-const uint16_t kGridIQ3_XXS[256] = {
+constexpr uint16_t kGridIQ3_XXS[256] = {
   0,2,4,9,11,15,16,18,25,34,59,61,65,67,72,74,
   81,85,88,90,97,108,120,128,130,132,137,144,146,153,155,159,
   169,175,189,193,199,200,202,213,248,267,287,292,303,315,317,321,
@@ -145,7 +146,7 @@ const uint16_t kGridIQ3_XXS[256] = {
   3626,3670,3680,3722,3749,3754,3776,3789,3803,3824,3857,3873,3904,3906,3924,3992
 };
 
-const uint16_t kGridIQ3_S[512] = {
+constexpr uint16_t kGridIQ3_S[512] = {
   0,1,2,5,7,8,9,10,12,14,16,17,21,27,32,34,
   37,39,41,43,48,50,57,60,63,64,65,66,68,72,73,77,
   80,83,87,89,93,100,113,117,122,128,129,133,135,136,139,142,
@@ -180,7 +181,7 @@ const uint16_t kGridIQ3_S[512] = {
   3736,3753,3778,3802,3805,3819,3841,3845,3851,3856,3880,3922,3938,3970,3993,4032
 };
 
-const uint16_t kGridIQ1_S[2048] = {
+constexpr uint16_t kGridIQ1_S[2048] = {
   0,2,5,8,10,17,21,32,34,40,42,69,81,84,86,101,
   128,130,136,138,149,160,162,168,170,260,261,273,276,278,281,282,
   293,321,326,329,338,341,346,353,356,358,360,389,401,404,406,421,
@@ -310,5 +311,31 @@ const uint16_t kGridIQ1_S[2048] = {
   43289,43297,43301,43329,43344,43349,43354,43361,43366,43369,43408,43414,43520,43522,43528,43530,
   43552,43554,43560,43562,43601,43604,43606,43648,43650,43656,43658,43669,43680,43682,43688,43690
 };
+
+// clang-format on
+constexpr int8_t kValuesIQ2[4] = {8, 25, 43, 0};
+constexpr int8_t kValuesIQ3_XXS[8] = {4, 12, 20, 28, 36, 44, 52, 62};
+constexpr int8_t kValuesIQ3_S[8] = {1, 3, 5, 7, 9, 11, 13, 15};
+constexpr int8_t kValuesIQ1[4] = {-8, 0, 8, 0};
+
+// Each entry packs kCount indices into `values`.
+template <size_t kCount, size_t kEntries, size_t kValues>
+constexpr CodeBook<kEntries, kCount> Expand(const uint16_t (&grid)[kEntries], const int8_t (&values)[kValues]) {
+  constexpr int kBits = kValues == 8 ? 3 : 2;
+  CodeBook<kEntries, kCount> book{};
+  for (size_t entry = 0; entry < kEntries; ++entry) {
+    for (size_t i = 0; i < kCount; ++i) book.values[entry][i] = values[grid[entry] >> (kBits * i) & (kValues - 1)];
+  }
+  return book;
+}
+
+}  // namespace
+
+constexpr CodeBook<256, 8> kCodeBookIQ2_XXS = Expand<8>(kGridIQ2_XXS, kValuesIQ2);
+constexpr CodeBook<512, 8> kCodeBookIQ2_XS = Expand<8>(kGridIQ2_XS, kValuesIQ2);
+constexpr CodeBook<1024, 8> kCodeBookIQ2_S = Expand<8>(kGridIQ2_S, kValuesIQ2);
+constexpr CodeBook<256, 4> kCodeBookIQ3_XXS = Expand<4>(kGridIQ3_XXS, kValuesIQ3_XXS);
+constexpr CodeBook<512, 4> kCodeBookIQ3_S = Expand<4>(kGridIQ3_S, kValuesIQ3_S);
+constexpr CodeBook<2048, 8> kCodeBookIQ1 = Expand<8>(kGridIQ1_S, kValuesIQ1);
 
 }  // namespace inferd::kernels::reference
