@@ -233,4 +233,9 @@ void Engine::Publish() {
   rates_ = core_.rates();
 }
 
+std::string KernelVariant(const std::string& isa) {
+  const kernels::Kernels* const kernels = kernels::SelectKernels(isa.empty() ? nullptr : isa.c_str());
+  return kernels == nullptr ? "" : kernels->name;
+}
+
 }  // namespace inferd::engine

@@ -116,4 +116,7 @@ class Engine {
 // Seconds after which a refused request may find room; nullopt if the status does not tell.
 std::optional<double> RetryAfterSeconds(const absl::Status& status);
 
+// Name of the kernels that `isa` means on this processor, the best for ""; empty if it does not run them.
+std::string KernelVariant(const std::string& isa);
+
 }  // namespace inferd::engine

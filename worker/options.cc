@@ -2,8 +2,23 @@
 #include "worker/options.h"
 
 #include "config/base/command_line.h"
+#include "config/base/status.h"
+#include "config/environment.h"
+#include "engine/engine.h"
 
 namespace inferd::worker {
+namespace {
+
+// "kernels avx2": what `inferd --version` shows. INFERD_ISA counts, a configuration does not.
+std::string ChosenKernels() {
+  const auto isa = config::ChosenInstructionSet(config::InstructionSet::kAuto);
+  if (!isa.ok()) return "kernels: " + std::string(MessageOf(isa.status()));
+  const bool automatic = *isa == config::InstructionSet::kAuto;
+  const std::string name = engine::KernelVariant(automatic ? "" : std::string(config::NameOf(*isa)));
+  return name.empty() ? "kernels: this processor does not run " + std::string(config::NameOf(*isa)) : "kernels " + name;
+}
+
+}  // namespace
 
 std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOptions& options) {
   CLI::App app("Serves one version of one model; started by inferd.", "inferd-worker");
@@ -14,6 +29,7 @@ std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOpti
   app.add_option("--lifeline-fd", options.lifeline_fd, "pipe that ends with the supervisor");
   app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");
   app.add_flag("--sandbox,!--no-sandbox", options.sandbox, "give up files, sockets and programs (not under a debugger)");
+  app.set_version_flag("--isa", ChosenKernels, "print which kernels this processor gets and exit");
   return ParseCommandLine(app, argc, argv);
 }
 
