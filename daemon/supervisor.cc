@@ -18,10 +18,10 @@
 #include "daemon/event_loop.h"
 #include "daemon/fleet.h"
 #include "daemon/gateway_keeper.h"
-#include "daemon/notify.h"
 #include "daemon/operations.h"
 #include "daemon/routes.h"
 #include "daemon/run_directory.h"
+#include "daemon/service_manager.h"
 #include "inferd/v1/admin.pb.h"
 
 namespace inferd::daemon {
@@ -42,6 +42,7 @@ struct Supervisor::Impl {
   std::unique_ptr<GatewayKeeper> gateway;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<AdminServer> admin_server;
+  ServiceManager manager;
   Phase phase = Phase::kStarting;
   bool change_posted = false;
   WallTime started_at;
@@ -71,10 +72,12 @@ struct Supervisor::Impl {
 
 absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Create(const SupervisorOptions& options,
                                                                const config::Config& config) {
+  // First of all: threads that start later inherit the blocked signals.
+  ASSIGN_OR_RETURN(UniqueFd signals, OpenSignalFd({SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD}));
   auto impl = std::make_unique<Impl>();
   impl->options = options;
   impl->config = config;
-  ASSIGN_OR_RETURN(impl->signals, OpenSignalFd({SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD}));
+  impl->signals = std::move(signals);
   RETURN_IF_ERROR(impl->OpenSockets());
   Impl& parts = *impl;
   std::unique_ptr<Supervisor> supervisor(new Supervisor(std::move(impl)));
@@ -132,8 +135,8 @@ int Supervisor::Run() {
                             {"grpc", impl_->config.listen.grpc.ToString()},
                             {"admin", impl_->config.listen.admin.ToString()},
                             {"models", impl_->config.models.size()}});
-  NotifyStatus("starting");
-  if (const auto interval = WatchdogInterval()) impl_->FeedWatchdog(*interval);
+  impl_->manager.Status("starting");
+  if (const auto interval = ServiceManager::WatchdogInterval()) impl_->FeedWatchdog(*interval);
   impl_->StartModels();
   impl_->gateway->Start();
   impl_->OnChange();
@@ -156,7 +159,7 @@ void Supervisor::Impl::StartModels() {
 }
 
 void Supervisor::Impl::FeedWatchdog(Milliseconds interval) {
-  NotifyWatchdog();
+  manager.FeedWatchdog();
   loop->RunAfter(interval, [this, interval] { FeedWatchdog(interval); });
 }
 
@@ -202,10 +205,10 @@ void Supervisor::Impl::AfterChange() {
 }
 
 void Supervisor::Impl::ReportReadiness() {
-  if (phase == Phase::kServing) return NotifyStatus(fleet->Summary());
+  if (phase == Phase::kServing) return manager.Status(fleet->Summary());
   if (gateway->state() != WorkerState::kReady || !fleet->Settled()) return;
   phase = Phase::kServing;
-  NotifyReady(fleet->Summary());
+  manager.Ready(fleet->Summary());
   LogInfo("serving", {{"http", config.listen.http.ToString()}, {"state", fleet->Summary()}});
 }
 
@@ -215,7 +218,7 @@ void Supervisor::Impl::ReportReadiness() {
 void Supervisor::Impl::BeginDrain() {
   phase = Phase::kDraining;
   drain_deadline = loop->clock().Now() + config.supervisor.drain;
-  NotifyStopping("finishing requests");
+  manager.Stopping("finishing requests");
   operations->Cancel();
   gateway->StopAll(config.supervisor.drain);
   ContinueDrain();
@@ -246,7 +249,7 @@ void Supervisor::Impl::ApplySettings(const ReloadPlan& plan) {
 
 void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
   if (dry_run) return operations->Reload(true, std::move(done));
-  if (reloads_running++ == 0) NotifyReloading();
+  if (reloads_running++ == 0) manager.Reloading(loop->clock().Now());
   operations->Reload(false, [this, done = std::move(done)](absl::StatusOr<std::vector<std::string>> changes) {
     if (changes.ok()) {
       ++reloads_ok;
@@ -257,7 +260,7 @@ void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<st
       last_reload = MessageOf(changes.status());
       LogError("reload failed, the old configuration goes on", {{"reason", last_reload}});
     }
-    if (--reloads_running == 0 && phase == Phase::kServing) NotifyReady(fleet->Summary());
+    if (--reloads_running == 0 && phase == Phase::kServing) manager.Ready(fleet->Summary());
     done(std::move(changes));
   });
 }

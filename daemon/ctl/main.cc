@@ -44,7 +44,8 @@ void AddChat(CLI::App& app, Flags& flags) {
   chat->add_option("model", flags.model, "name or alias; without it \"default\", or the first that is ready");
   chat->add_option("--message", flags.message, "ask this, print the answer and end");
   chat->add_option("--system", flags.chat.system, "what the model is told before the conversation");
-  chat->add_option("--temperature", flags.chat.temperature, "0 always picks the likeliest token")
+  chat->add_option("--temperature", flags.chat.temperature,
+                   "0 always picks the likeliest token; default 0.7, with --message 0")
       ->check(CLI::Range(0.0, 2.0));
   chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer");
   chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer");

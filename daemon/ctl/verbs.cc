@@ -115,6 +115,8 @@ int AdminClient::Chat(ChatOptions options, const std::string& message) const {
     fmt::print(stderr, "inferctl: no model is ready; `inferctl status` says why\n");
     return kExitFailed;
   }
+  // A single answer is for scripts and first looks: the same each time.
+  if (!options.temperature) options.temperature = message.empty() ? 0.7 : 0.0;
   const auto channel = impl_->PublicChannel(daemon);
   return message.empty() ? RunChat(channel, options) : AskOnce(channel, options, message);
 }
