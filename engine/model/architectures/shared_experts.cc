@@ -1,0 +1,63 @@
+// Families in the manner of DeepSeek (arXiv 2401.06066): some dense layers first, then routed experts beside shared ones.
+// dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling (bailingmoe, arXiv 2503.05139), Hunyuan-A13B.
+#include "engine/model/architectures/common.h"
+
+namespace inferd::model {
+
+namespace {
+
+void AddSharedExperts(Metadata& m, DecoderSpec& spec, Gating gating) {
+  AddExperts(m, spec, m.CountOr("leading_dense_block_count", 0));
+  const int64_t shared = m.CountOr("expert_shared_count", 0, kernels::kMaximumExperts);
+  const float scale = FactorOr(m, "expert_weights_scale", 1);
+  const bool normalize = m.FlagOr("expert_weights_norm", false);
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
+    experts.gating = gating;
+    experts.normalize = normalize;
+    experts.weight_scale = scale;
+    experts.shared_width = experts.width * shared;
+  });
+}
+
+}  // namespace
+
+DecoderSpec DescribeDots1(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  AddSharedExperts(m, spec, ReadGating(m, Gating::kSoftmax));
+  ForEachLayer(spec, [](LayerSpec& layer) { layer.attention.qk_norm = QkNorm::kShared; });
+  return spec;
+}
+
+DecoderSpec DescribeGlm4Moe(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  spec.norm_places.before_feed_forward = "post_attention_norm";
+  AddRope(m, spec, RopePairing::kHalves);
+  AddSharedExperts(m, spec, ReadGating(m, Gating::kSigmoid));
+  const bool norms = HasTensor(m, "blk.0.attn_q_norm.weight");  // GLM-4.5 has them, GLM-4.5-Air has not
+  ForEachLayer(spec, [&](LayerSpec& layer) { layer.attention.qk_norm = norms ? QkNorm::kShared : QkNorm::kNone; });
+  return spec;
+}
+
+DecoderSpec DescribeBailingMoe(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kNeighbours);
+  AddSharedExperts(m, spec, Gating::kSoftmax);
+  return spec;
+}
+
+// Every layer has experts, and the shared one has a width of its own.
+DecoderSpec DescribeHunyuanMoe(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  AddExperts(m, spec);
+  const int64_t shared = m.CountOr("expert_shared_feed_forward_length", 0);
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) { experts.shared_width = shared; });
+  ForEachLayer(spec, [](LayerSpec& layer) {
+    layer.attention.qk_norm = QkNorm::kShared;
+    layer.attention.qk_norm_after_rope = true;
+  });
+  return spec;
+}
+
+}  // namespace inferd::model
