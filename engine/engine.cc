@@ -10,8 +10,7 @@ namespace inferd::engine {
 namespace {
 
 constexpr char kRetryAfterPayload[] = "inferd.dev/retry-after-seconds";
-constexpr int64_t kPromptRows = 8;           // results of prompts beside one row a sequence
-constexpr int64_t kEmbeddingSequences = 16;  // beside those that generate
+constexpr int64_t kPromptRows = 8;  // results of prompts beside one row a sequence
 constexpr absl::Duration kNothingPlanned = absl::Milliseconds(10);
 
 absl::Status WithRetryAfter(absl::Status status, double seconds) {
@@ -50,7 +49,7 @@ std::optional<double> RetryAfterSeconds(const absl::Status& status) {
 void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device) {
   device.max_batch_tokens = options.max_sequences + options.prefill_tokens;
   device.max_result_rows = options.max_sequences + kPromptRows;
-  device.cache.max_sequences = options.max_sequences + kEmbeddingSequences;
+  device.cache.max_sequences = options.max_sequences + static_cast<int64_t>(Embedder::kMostSequences);
   if (!spec.encoder) return;
   // An encoder sees a text whole, and pooling takes all its rows.
   device.max_batch_tokens = std::max(device.max_batch_tokens, device.context_tokens);

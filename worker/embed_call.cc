@@ -1,4 +1,4 @@
-// Submit runs on gRPC's thread, Answer on the engine's.
+// Submit runs on one of the preparation's threads, Answer on the engine's.
 #include "worker/embed_call.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "worker/call_deadline.h"
 #include "worker/grpc_status.h"
 #include "worker/prompt.h"
+#include "worker/request_id.h"
 
 namespace inferd::worker {
 namespace {
@@ -28,10 +29,13 @@ void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize)
   for (float& value : vector) value = static_cast<float>(value / length);
 }
 
-grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, grpc::CallbackServerContext& context,
-                                           const v1::EmbedRequest& request, v1::EmbedResponse& response) {
+grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThreads& threads,
+                                           grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
+                                           v1::EmbedResponse& response) {
   auto* call = new EmbedCall(model, context, request, response);
-  if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
+  threads.preparation.Run([call] {
+    if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
+  });
   return call;
 }
 
@@ -88,7 +92,7 @@ absl::Status EmbedCall::Answer(absl::StatusOr<engine::Vectors> vectors) {
 
 // The call may be gone when this returns.
 void EmbedCall::End(const absl::Status& status) {
-  LogInfo("request", {{"request_id", request_.request_id()},
+  LogInfo("request", {{"request_id", RequestIdOf(request_.request_id(), context_)},
                       {"model", model_.options.name},
                       {"inputs", request_.inputs_size()},
                       {"prompt_tokens", prompt_tokens_},

@@ -1,6 +1,6 @@
 // One call of Embed, from the texts to their vectors.
 //
-//   return EmbedCall::Start(model, context, request, response);
+//   return EmbedCall::Start(model, threads, context, request, response);
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,14 +12,16 @@
 #include "engine/generation/embedder.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/loaded_model.h"
+#include "worker/service_threads.h"
 
 namespace inferd::worker {
 
 class EmbedCall : public grpc::ServerUnaryReactor {
  public:
   // gRPC owns the call until it is done; `model`, `context`, `request` and `response` outlive it.
-  static grpc::ServerUnaryReactor* Start(const LoadedModel& model, grpc::CallbackServerContext& context,
-                                         const v1::EmbedRequest& request, v1::EmbedResponse& response);
+  static grpc::ServerUnaryReactor* Start(const LoadedModel& model, ServiceThreads& threads,
+                                         grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
+                                         v1::EmbedResponse& response);
 
  private:
   EmbedCall(const LoadedModel& model, grpc::CallbackServerContext& context, const v1::EmbedRequest& request,

@@ -1,4 +1,5 @@
-// See the header. Threads: Start runs on gRPC's, WriteNext on the delivery's and gRPC's (under the mutex).
+// See the header. Threads: Submit runs on one of the preparation's, WriteNext on the delivery's and gRPC's (under the
+// mutex).
 #include "worker/generate_stream.h"
 
 #include <ctime>
@@ -9,6 +10,7 @@
 #include "worker/call_deadline.h"
 #include "worker/generation_request.h"
 #include "worker/grpc_status.h"
+#include "worker/request_id.h"
 #include "worker/prompt.h"
 
 namespace inferd::worker {
@@ -25,12 +27,14 @@ std::tm LocalTime() {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedModel& model, Delivery& delivery,
+grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedModel& model, ServiceThreads& threads,
                                                                    grpc::CallbackServerContext& context,
                                                                    const v1::GenerateRequest& request) {
-  auto stream = std::make_shared<GenerateStream>(model, delivery, context);
+  auto stream = std::make_shared<GenerateStream>(model, threads.delivery, context);
   stream->self_ = stream;
-  if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
+  threads.preparation.Run([stream, &request] {
+    if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
+  });
   return stream.get();
 }
 
@@ -39,7 +43,8 @@ GenerateStream::GenerateStream(const LoadedModel& model, Delivery& delivery, grp
 
 // The life of a request up to the engine's queue: template, tokens, checks, admission.
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
-  request_id_ = wire.request_id();
+  request_id_ = RequestIdOf(wire.request_id(), context_);
+  if (cancelled_) return Cancelled("the request was cancelled");
   if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
   ASSIGN_OR_RETURN(std::vector<int32_t> tokens, PromptTokens(model_, wire, LocalTime()));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,

@@ -1,7 +1,7 @@
 // One call of Generate, from the request to the last event. Start reads like the life of a request.
 //
 //   grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(context, request) {
-//     return GenerateStream::Start(model, delivery, *context, *request);
+//     return GenerateStream::Start(model, threads, *context, *request);
 //   }
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "engine/generation/event_queue.h"
 #include "inferd/v1/inference.pb.h"
-#include "worker/delivery.h"
+#include "worker/service_threads.h"
 #include "worker/event_writer.h"
 #include "worker/loaded_model.h"
 
@@ -26,8 +26,8 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
                        public Deliverable,
                        public std::enable_shared_from_this<GenerateStream> {
  public:
-  // The stream lives until gRPC is done with it. `model` and `delivery` outlive it.
-  static grpc::ServerWriteReactor<v1::GenerateEvent>* Start(const LoadedModel& model, Delivery& delivery,
+  // The stream lives until gRPC is done with it. `model` and `threads` outlive it, `request` lives as long.
+  static grpc::ServerWriteReactor<v1::GenerateEvent>* Start(const LoadedModel& model, ServiceThreads& threads,
                                                             grpc::CallbackServerContext& context,
                                                             const v1::GenerateRequest& request);
 

@@ -1,8 +1,10 @@
-// The short calls are answered where they arrive; Generate is in generate_stream.cc, Embed in embed_call.cc.
+// Generate is in generate_stream.cc, Embed in embed_call.cc.
 #include "worker/inference_service.h"
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
+#include <utility>
 
 #include "config/base/status.h"
 #include "worker/embed_call.h"
@@ -26,6 +28,14 @@ std::tm LocalTime() {
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpc(status, *context));
+  return reactor;
+}
+
+// The same on a thread where it may take its time.
+grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context,
+                                      std::function<absl::Status()> work) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  pool.Run([reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
   return reactor;
 }
 
@@ -85,35 +95,41 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::Ca
                                                                         const v1::GenerateRequest* request) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return new FailedStream(ToGrpc(model.status(), *context));
-  return GenerateStream::Start(**model, delivery_, *context, *request);
+  return GenerateStream::Start(**model, threads_, *context, *request);
 }
 
 grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context,
                                                   const v1::EmbedRequest* request, v1::EmbedResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return EmbedCall::Start(**model, *context, *request, *response);
+  return EmbedCall::Start(**model, threads_, *context, *request, *response);
 }
 
 grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,
                                                      const v1::TokenizeRequest* request,
                                                      v1::TokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
-  return Answer(context, model.ok() ? TokenizeText(**model, *request, *response) : model.status());
+  if (!model.ok()) return Answer(context, model.status());
+  return AnswerLater(threads_.preparation, context,
+                     [model = *model, request, response] { return TokenizeText(*model, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerContext* context,
                                                        const v1::DetokenizeRequest* request,
                                                        v1::DetokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
-  return Answer(context, model.ok() ? DetokenizeIds(**model, *request, *response) : model.status());
+  if (!model.ok()) return Answer(context, model.status());
+  return AnswerLater(threads_.preparation, context,
+                     [model = *model, request, response] { return DetokenizeIds(*model, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerContext* context,
                                                           const v1::ApplyTemplateRequest* request,
                                                           v1::ApplyTemplateResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
-  return Answer(context, model.ok() ? RenderTemplate(**model, *request, *response) : model.status());
+  if (!model.ok()) return Answer(context, model.status());
+  return AnswerLater(threads_.preparation, context,
+                     [model = *model, request, response] { return RenderTemplate(*model, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerContext* context,

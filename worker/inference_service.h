@@ -11,8 +11,8 @@
 #include <atomic>
 
 #include "inferd/v1/inference.grpc.pb.h"
-#include "worker/delivery.h"
 #include "worker/loaded_model.h"
+#include "worker/service_threads.h"
 
 namespace inferd::worker {
 
@@ -40,7 +40,7 @@ class InferenceService : public v1::Inference::CallbackService {
   absl::StatusOr<const LoadedModel*> Model(const std::string& name) const;
 
   std::atomic<const LoadedModel*> model_ = nullptr;
-  Delivery delivery_;
+  ServiceThreads threads_;
 };
 
 }  // namespace inferd::worker

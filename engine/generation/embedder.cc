@@ -82,6 +82,7 @@ std::vector<Embedder::Part> Embedder::PlanPass() {
   std::vector<Part> parts;
   for (const std::unique_ptr<Job>& job : jobs_) {
     for (size_t i = job->first_open; i < job->inputs.size(); ++i) {
+      if (parts.size() == kMostSequences) return parts;
       const std::optional<Part> part = PlanInput(*job, i, tokens_left, rows_left);
       if (!part) return parts;  // in order: what does not fit now begins the next pass
       tokens_left -= part->tokens;

@@ -37,6 +37,9 @@ absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, 
 
 class Embedder {
  public:
+  // At once in the cache, beside those that generate.
+  static constexpr size_t kMostSequences = 16;
+
   explicit Embedder(device::Device& device) : device_(device) {}
 
   // Of a valid request.

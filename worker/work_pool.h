@@ -1,0 +1,35 @@
+// Threads for what a call needs before the engine gets it: rendering templates and making tokens of long texts. gRPC's
+// own threads stay free, so that health and statistics answer at once.
+//
+//   WorkPool pool(2);
+//   pool.Run([stream] { stream->Submit(); });
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace inferd::worker {
+
+class WorkPool {
+ public:
+  explicit WorkPool(int threads);
+  // Everything given before is run.
+  ~WorkPool();
+
+  void Run(std::function<void()> work);
+
+ private:
+  void Loop();
+
+  absl::Mutex mutex_;
+  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace inferd::worker
