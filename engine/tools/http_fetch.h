@@ -41,8 +41,8 @@ class HttpFetch {
 
   explicit HttpFetch(FetchOptions options) : options_(std::move(options)) {}
 
-  // NOT_FOUND, PERMISSION_DENIED, ... for HTTP errors; UNAVAILABLE for what may pass: a broken connection, a body that is
-  // shorter than announced, a server's 5xx or 429.
+  // NOT_FOUND, PERMISSION_DENIED, ... for HTTP errors; UNAVAILABLE for what may pass: a broken connection, a body that
+  // is shorter than announced, a server's 5xx or 429.
   absl::Status Get(const std::string& url, const FetchRange& range, const Sink& sink) const;
 
   // The whole body, at most 64 MiB.

@@ -23,7 +23,7 @@ using gguf::GgufFile;
 using gguf::Tensor;
 using gguf::ValueType;
 
-constexpr size_t kShownElements = 8;    // of an array, in text
+constexpr size_t kShownElements = 8;      // of an array, in text
 constexpr size_t kShownCharacters = 120;  // of a string, in text
 
 struct Options {
@@ -110,8 +110,8 @@ void PrintJson(const GgufFile& file) {
   for (const Entry& entry : file.entries()) metadata[entry.key] = std::visit(ToJson{entry.type}, entry.value);
   json::array tensors;
   for (const Tensor& tensor : file.tensors()) tensors.push_back(TensorJson(tensor));
-  const json::object out = {{"path", file.path()},        {"version", file.version()},
-                            {"parts", file.parts()},      {"size_bytes", file.size_bytes()},
+  const json::object out = {{"path", file.path()},           {"version", file.version()},
+                            {"parts", file.parts()},         {"size_bytes", file.size_bytes()},
                             {"alignment", file.alignment()}, {"metadata", std::move(metadata)},
                             {"tensors", std::move(tensors)}};
   fmt::print("{}\n", json::serialize(out));
@@ -127,7 +127,8 @@ std::string ShortValue(const Entry& entry) {
   if (const auto* text = std::get_if<std::string_view>(&entry.value)) return ShortText(*text);
   const auto* array = std::get_if<Array>(&entry.value);
   if (const auto* number = std::get_if<double>(&entry.value)) {
-    return entry.type == ValueType::kFloat32 ? fmt::format("{}", static_cast<float>(*number)) : fmt::format("{}", *number);
+    return entry.type == ValueType::kFloat32 ? fmt::format("{}", static_cast<float>(*number))
+                                             : fmt::format("{}", *number);
   }
   if (array == nullptr) return json::serialize(std::visit(ToJson{entry.type}, entry.value));
   std::string out = "[";
@@ -155,10 +156,9 @@ void PrintText(const GgufFile& file) {
   fmt::print("\n{} tensors\n", file.tensors().size());
   for (const Tensor& tensor : file.tensors()) {
     parameters += tensor.elements();
-    fmt::print("  {:<44} {:<8} {:>24} {:>14} bytes\n", gguf::Printable(tensor.name),
-               kernels::TraitsOf(tensor.type).name,
-               fmt::format("[{}]", fmt::join(tensor.dims.begin(), tensor.dims.begin() + tensor.n_dims, ", ")),
-               tensor.bytes);
+    fmt::print(
+        "  {:<44} {:<8} {:>24} {:>14} bytes\n", gguf::Printable(tensor.name), kernels::TraitsOf(tensor.type).name,
+        fmt::format("[{}]", fmt::join(tensor.dims.begin(), tensor.dims.begin() + tensor.n_dims, ", ")), tensor.bytes);
   }
   fmt::print("\n{} parameters\n", parameters);
 }

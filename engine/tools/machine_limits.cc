@@ -59,12 +59,10 @@ uint64_t ReadAll(const std::vector<uint64_t>& memory) {
 MachineLimits MeasureMachine(const kernels::Kernels& kernels, int threads) {
   MachineLimits limits;
   std::vector<float> sinks(threads * 16);  // a cache line each
-  limits.int8_ops_per_second = BestRate(threads, [&](int thread) {
-    return static_cast<double>(kernels.int8_peak(kRounds, &sinks[thread * 16]));
-  });
-  limits.f32_flops_per_second = BestRate(threads, [&](int thread) {
-    return static_cast<double>(kernels.float_peak(kRounds, &sinks[thread * 16]));
-  });
+  limits.int8_ops_per_second = BestRate(
+      threads, [&](int thread) { return static_cast<double>(kernels.int8_peak(kRounds, &sinks[thread * 16])); });
+  limits.f32_flops_per_second = BestRate(
+      threads, [&](int thread) { return static_cast<double>(kernels.float_peak(kRounds, &sinks[thread * 16])); });
   std::vector<std::vector<uint64_t>> memory(threads);
   for (auto& part : memory) part.assign(kBytesPerThread / sizeof(uint64_t), 1);
   limits.read_bytes_per_second = BestRate(threads, [&](int thread) {

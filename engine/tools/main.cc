@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   program.footer("Each verb has its own --help. Exit codes: 0 done, 1 failed, 2 usage.");
   tools::Action action;
   for (const auto add_verb :
-       {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddTemplate, tools::AddLogits,
+       {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddTemplate, tools::AddLogits, tools::AddRun,
         tools::AddPerplexity, tools::AddBench, tools::AddSplit, tools::AddMerge, tools::AddPull}) {
     add_verb(program, action);
   }

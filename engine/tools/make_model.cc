@@ -28,10 +28,14 @@ struct Key {
   int64_t smallest, largest;
 };
 constexpr Key kKeys[] = {
-    {"width", &ModelShape::width, 32, 1 << 17},          {"layers", &ModelShape::layers, 1, 1024},
-    {"heads", &ModelShape::heads, 1, 1024},              {"kv_heads", &ModelShape::kv_heads, 1, 1024},
-    {"head_dim", &ModelShape::head_dim, 2, 1024},        {"feed_forward", &ModelShape::feed_forward, 32, 1 << 20},
-    {"vocabulary", &ModelShape::vocabulary, 512, 1 << 20}, {"context", &ModelShape::context, 64, 1 << 24},
+    {"width", &ModelShape::width, 32, 1 << 17},
+    {"layers", &ModelShape::layers, 1, 1024},
+    {"heads", &ModelShape::heads, 1, 1024},
+    {"kv_heads", &ModelShape::kv_heads, 1, 1024},
+    {"head_dim", &ModelShape::head_dim, 2, 1024},
+    {"feed_forward", &ModelShape::feed_forward, 32, 1 << 20},
+    {"vocabulary", &ModelShape::vocabulary, 512, 1 << 20},
+    {"context", &ModelShape::context, 64, 1 << 24},
 };
 
 absl::Status SetKey(std::string_view key, std::string_view value, ModelShape& shape) {
@@ -51,8 +55,10 @@ absl::Status SetKey(std::string_view key, std::string_view value, ModelShape& sh
     shape.*candidate.field = number;
     return absl::OkStatus();
   }
-  return InvalidArgument("shape: unknown key '{}', expected llama-1b, llama-tiny, or width, layers, heads, kv_heads, "
-                         "head_dim, feed_forward, vocabulary, context, tied_head with =VALUE", key);
+  return InvalidArgument(
+      "shape: unknown key '{}', expected llama-1b, llama-tiny, or width, layers, heads, kv_heads, "
+      "head_dim, feed_forward, vocabulary, context, tied_head with =VALUE",
+      key);
 }
 
 // The byte-pair alphabet of GPT-2: each byte has a printable character of its own.
@@ -167,10 +173,11 @@ absl::Status CheckShape(const ModelShape& shape, TensorType type, TensorType hea
   if (shape.heads % shape.kv_heads != 0) {
     return InvalidArgument("shape: heads is {}, expected a multiple of kv_heads ({})", shape.heads, shape.kv_heads);
   }
-  const int64_t block = kernels::TraitsOf(type).block_elements, head_block = kernels::TraitsOf(head_type).block_elements;
-  for (const auto& [name, length, unit] :
-       {std::tuple("width", shape.width, std::lcm(block, head_block)), std::tuple("feed_forward", shape.feed_forward, block),
-        std::tuple("heads * head_dim", shape.heads * shape.head_dim, block)}) {
+  const int64_t block = kernels::TraitsOf(type).block_elements,
+                head_block = kernels::TraitsOf(head_type).block_elements;
+  for (const auto& [name, length, unit] : {std::tuple("width", shape.width, std::lcm(block, head_block)),
+                                           std::tuple("feed_forward", shape.feed_forward, block),
+                                           std::tuple("heads * head_dim", shape.heads * shape.head_dim, block)}) {
     if (length % unit != 0) {
       return InvalidArgument("shape: {} is {}, expected a multiple of {} for types {} and {}", name, length, unit,
                              kernels::TraitsOf(type).name, kernels::TraitsOf(head_type).name);

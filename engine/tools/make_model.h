@@ -16,15 +16,15 @@
 namespace inferd::tools {
 
 struct ModelShape {
-  int64_t width = 2048;          // n_embd
+  int64_t width = 2048;  // n_embd
   int64_t layers = 16;
   int64_t heads = 32;
   int64_t kv_heads = 8;
   int64_t head_dim = 64;
   int64_t feed_forward = 8192;
-  int64_t vocabulary = 128256;   // tokens, at least 512
-  int64_t context = 8192;        // tokens
-  bool tied_head = true;         // the embedding serves as the head
+  int64_t vocabulary = 128256;  // tokens, at least 512
+  int64_t context = 8192;       // tokens
+  bool tied_head = true;        // the embedding serves as the head
 };
 
 // "llama-1b" (the defaults above), "llama-tiny", or key=value pairs joined by commas that change the defaults; the keys

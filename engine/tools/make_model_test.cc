@@ -17,8 +17,8 @@
 namespace inferd::tools {
 namespace {
 
-using ::testing::HasSubstr;
 using kernels::TensorType;
+using ::testing::HasSubstr;
 
 class BufferSink : public gguf::TensorSink {
  public:
@@ -35,9 +35,8 @@ TEST(RandomBlocks, HaveTheWantedSizeInEveryType) {
     if (traits == nullptr) continue;
     constexpr int64_t kElements = 256 * 1024;
     BufferSink sink;
-    ASSERT_TRUE(RandomBlocks(traits->type, 0.02f, 7)
-                    .Fill(kElements / traits->block_elements * traits->block_bytes, sink)
-                    .ok());
+    ASSERT_TRUE(
+        RandomBlocks(traits->type, 0.02f, 7).Fill(kElements / traits->block_elements * traits->block_bytes, sink).ok());
     std::vector<float> values(kElements);
     kernels::SelectKernels("reference")->dequantize_row(traits->type, sink.buffer.data(), kElements, values.data());
     double sum = 0, squares = 0;
@@ -64,7 +63,8 @@ class MakeModelTest : public ::testing::Test {
 };
 
 TEST_F(MakeModelTest, WritesAFileOfTheShapeAndTypes) {
-  const auto shape = ParseShape("width=128,layers=3,heads=4,kv_heads=2,head_dim=32,feed_forward=256,vocabulary=600,tied_head=0");
+  const auto shape =
+      ParseShape("width=128,layers=3,heads=4,kv_heads=2,head_dim=32,feed_forward=256,vocabulary=600,tied_head=0");
   ASSERT_TRUE(shape.ok()) << shape.status();
   ASSERT_TRUE(MakeModel(*shape, TensorType::kQ4_0, TensorType::kQ8_0, path_).ok());
   const auto file = gguf::GgufFile::Open(path_);
@@ -89,7 +89,7 @@ TEST_F(MakeModelTest, SameArgumentsGiveSameBytes) {
 
 TEST_F(MakeModelTest, RefusesShapesByKey) {
   const std::pair<const char*, const char*> kBad[] = {
-      {"depth=3", "unknown key 'depth'"}, {"layers", "layers is ''"},       {"layers=0", "layers is '0'"},
+      {"depth=3", "unknown key 'depth'"}, {"layers", "layers is ''"},      {"layers=0", "layers is '0'"},
       {"layers=x", "layers is 'x'"},      {"layers=3x", "layers is '3x'"}, {"vocabulary=99999999", "vocabulary is"},
       {"tied_head=2", "tied_head is 2"},
   };

@@ -117,7 +117,8 @@ absl::StatusOr<double> MeasureDecode(Runnable& runnable, int64_t sequences, int6
   return best;
 }
 
-double ShareOfPrefillLimit(const Workload& work, const MachineLimits& limits, int64_t tokens, double tokens_per_second) {
+double ShareOfPrefillLimit(const Workload& work, const MachineLimits& limits, int64_t tokens,
+                           double tokens_per_second) {
   const auto n = static_cast<double>(tokens);
   const double limit = LimitSeconds(n * work.int8_ops_per_token + work.head_int8_ops,
                                     n * work.float_ops_per_token + work.head_float_ops, work.bytes_per_pass, limits);

@@ -15,10 +15,10 @@ namespace inferd::tools {
 
 // What one pass costs at least, whatever the implementation. Experts count by the share of them that a token uses.
 struct Workload {
-  double int8_ops_per_token = 0;   // 2 * quantized weights of the layers
-  double float_ops_per_token = 0;  // 2 * float weights of the layers
+  double int8_ops_per_token = 0;                 // 2 * quantized weights of the layers
+  double float_ops_per_token = 0;                // 2 * float weights of the layers
   double head_int8_ops = 0, head_float_ops = 0;  // for each row of logits
-  double bytes_per_pass = 0;       // of all weights that a pass over one token reads
+  double bytes_per_pass = 0;                     // of all weights that a pass over one token reads
 };
 Workload WorkloadOf(const model::Model& model);
 

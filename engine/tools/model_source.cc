@@ -24,7 +24,9 @@ std::string Lower(std::string_view text) {
 
 // Repository names are put into addresses: letters, digits and . _ - alone.
 bool IsRepository(std::string_view text) {
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '/'; };
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' || c == '/';
+  };
   return std::count(text.begin(), text.end(), '/') == 1 && text.front() != '/' && text.back() != '/' &&
          std::all_of(text.begin(), text.end(), plain) && text.find("..") == std::string_view::npos;
 }
@@ -36,7 +38,8 @@ absl::StatusOr<std::string> NameOf(std::string_view url) {
   if (scheme != std::string_view::npos) path.remove_prefix(scheme + 3);
   const size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? "" : path.substr(slash + 1);
-  if (name.empty() || name == "." || name == "..") return InvalidArgument("{}: names no file, expected .../NAME.gguf", url);
+  if (name.empty() || name == "." || name == "..")
+    return InvalidArgument("{}: names no file, expected .../NAME.gguf", url);
   return std::string(name);
 }
 
@@ -72,8 +75,10 @@ std::map<std::string, std::vector<RemoteFile>> ModelsIn(const json::array& listi
     if (entry == nullptr || TextAt(*entry, "type") != "file") continue;
     const std::string path(TextAt(*entry, "path"));
     if (!Lower(path).ends_with(".gguf")) continue;
-    RemoteFile file{.url = base + PercentEncoded(path), .name = std::filesystem::path(path).filename().string(),
-                    .bytes = NumberAt(*entry, "size"), .sha256 = {}};
+    RemoteFile file{.url = base + PercentEncoded(path),
+                    .name = std::filesystem::path(path).filename().string(),
+                    .bytes = NumberAt(*entry, "size"),
+                    .sha256 = {}};
     if (const json::value* lfs = entry->if_contains("lfs"); lfs != nullptr && lfs->is_object()) {
       file.sha256 = TextAt(lfs->get_object(), "oid");
     }

@@ -31,8 +31,8 @@ struct RemoteFile {
 // INVALID_ARGUMENT says what a source looks like.
 absl::StatusOr<ModelSource> ParseSource(std::string_view text);
 
-// Asks the hub (its API: GET {hub}/api/models/{repo}/tree/main) where needed. NOT_FOUND lists the choices if no file, and
-// INVALID_ARGUMENT if more than one model, matches.
+// Asks the hub (its API: GET {hub}/api/models/{repo}/tree/main) where needed. NOT_FOUND lists the choices if no file,
+// and INVALID_ARGUMENT if more than one model, matches.
 absl::StatusOr<std::vector<RemoteFile>> ResolveSource(const ModelSource& source, const std::string& hub,
                                                       const HttpFetch& http);
 

@@ -35,7 +35,7 @@ struct Options {
 };
 
 struct Score {
-  double sum = 0;      // of negative log-likelihoods
+  double sum = 0;  // of negative log-likelihoods
   double squares = 0;
   int64_t tokens = 0;
 
@@ -90,8 +90,8 @@ class Scorer {
   const int64_t context_;
 };
 
-absl::StatusOr<Score> ScoreText(Runnable& runnable, const tokenizer::Tokenizer& tokenizer,
-                                std::vector<int32_t> tokens, const Options& options) {
+absl::StatusOr<Score> ScoreText(Runnable& runnable, const tokenizer::Tokenizer& tokenizer, std::vector<int32_t> tokens,
+                                const Options& options) {
   const auto count = static_cast<int64_t>(tokens.size());
   if (count < options.context) {
     return InvalidArgument("{}: has {} tokens, expected at least the context ({})", options.text_file, count,
@@ -144,7 +144,9 @@ void AddPerplexity(CLI::App& program, Action& action) {
   CLI::App* verb = program.add_subcommand("perplexity", "Measures how well a model predicts a text.");
   verb->add_option("FILE", options->path, "model file (GGUF)")->required();
   verb->add_option("--text-file", options->text_file, "the text (-: standard input)")->required();
-  verb->add_option("--context", options->context, "tokens of a window")->check(CLI::Range(4, 1 << 24))->capture_default_str();
+  verb->add_option("--context", options->context, "tokens of a window")
+      ->check(CLI::Range(4, 1 << 24))
+      ->capture_default_str();
   verb->add_option("--stride", options->stride, "tokens from a window to the next (0: the context, no overlap)")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();

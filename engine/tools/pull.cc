@@ -126,27 +126,29 @@ absl::StatusOr<std::string> Sha256Of(const std::string& path) {
 absl::Status FetchOnce(const RemoteFile& file, const HttpFetch& http, PartFile& part,
                        std::optional<Progress>& progress) {
   const uint64_t wanted = part.size();
-  const HttpFetch::Sink sink = {
-      [&](const FetchHead& head) -> absl::Status {
-        if (head.first_byte != (head.status == 206 ? wanted : 0)) {
-          return Unavailable("{}: the server sent bytes from {} on, expected from {}", file.url, head.first_byte, wanted);
-        }
-        if (file.bytes != 0 && head.total_bytes != 0 && head.total_bytes != file.bytes) {
-          return FailedPrecondition("{}: the server says {} bytes, expected {}", file.url, head.total_bytes, file.bytes);
-        }
-        RETURN_IF_ERROR(part.Restart(head.first_byte));
-        RETURN_IF_ERROR(part.SetEtag(head.etag));
-        progress.emplace(file.name, file.bytes != 0 ? file.bytes : head.total_bytes);
-        progress->Advance(head.first_byte);
-        return absl::OkStatus();
-      },
-      [&](std::span<const uint8_t> bytes) -> absl::Status {
-        if (file.bytes != 0 && part.size() + bytes.size() > file.bytes) {
-          return FailedPrecondition("{}: the server sends more than the expected {} bytes", file.url, file.bytes);
-        }
-        progress->Advance(bytes.size());
-        return part.Write(bytes);
-      }};
+  const HttpFetch::Sink sink = {[&](const FetchHead& head) -> absl::Status {
+                                  if (head.first_byte != (head.status == 206 ? wanted : 0)) {
+                                    return Unavailable("{}: the server sent bytes from {} on, expected from {}",
+                                                       file.url, head.first_byte, wanted);
+                                  }
+                                  if (file.bytes != 0 && head.total_bytes != 0 && head.total_bytes != file.bytes) {
+                                    return FailedPrecondition("{}: the server says {} bytes, expected {}", file.url,
+                                                              head.total_bytes, file.bytes);
+                                  }
+                                  RETURN_IF_ERROR(part.Restart(head.first_byte));
+                                  RETURN_IF_ERROR(part.SetEtag(head.etag));
+                                  progress.emplace(file.name, file.bytes != 0 ? file.bytes : head.total_bytes);
+                                  progress->Advance(head.first_byte);
+                                  return absl::OkStatus();
+                                },
+                                [&](std::span<const uint8_t> bytes) -> absl::Status {
+                                  if (file.bytes != 0 && part.size() + bytes.size() > file.bytes) {
+                                    return FailedPrecondition("{}: the server sends more than the expected {} bytes",
+                                                              file.url, file.bytes);
+                                  }
+                                  progress->Advance(bytes.size());
+                                  return part.Write(bytes);
+                                }};
   return http.Get(file.url, {.offset = wanted, .if_range = part.etag()}, sink);
 }
 
@@ -243,7 +245,8 @@ absl::Status Pull(const Options& options) {
 void AddPull(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = program.add_subcommand("pull", "Fetches a model, resuming an interrupted download, and checks it.");
-  verb->add_option("SOURCE", options->source, "https://.../NAME.gguf, a path, or hf:OWNER/REPOSITORY[:QUANT]")->required();
+  verb->add_option("SOURCE", options->source, "https://.../NAME.gguf, a path, or hf:OWNER/REPOSITORY[:QUANT]")
+      ->required();
   verb->add_option("--output", options->output, "folder to put it in")->capture_default_str();
   verb->add_option("--hub", options->hub, "address of the hub")->capture_default_str();
   verb->add_option("--token-file", options->token_file, "file with the hub's access token");

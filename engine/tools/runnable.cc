@@ -43,17 +43,16 @@ absl::StatusOr<Runnable> MakeRunnable(std::shared_ptr<const model::Model> model,
                            options.tokens, trained);
   }
   ASSIGN_OR_RETURN(const std::string isa, ChosenIsa());
-  ASSIGN_OR_RETURN(runnable.device,
-                   device::Device::Create(runnable.model,
-                                          {.threads = options.threads,
-                                           .context_tokens = options.tokens,
-                                           .max_batch_tokens = options.batch_tokens,
-                                           .max_result_rows = options.result_rows,
-                                           .cache = {.bytes = CacheBytes(runnable.model->spec(), options),
-                                                     .type = options.cache_type,
-                                                     .max_sequences = options.sequences,
-                                                     .prefix_reuse = false},
-                                           .isa = isa}));
+  ASSIGN_OR_RETURN(runnable.device, device::Device::Create(
+                                        runnable.model, {.threads = options.threads,
+                                                         .context_tokens = options.tokens,
+                                                         .max_batch_tokens = options.batch_tokens,
+                                                         .max_result_rows = options.result_rows,
+                                                         .cache = {.bytes = CacheBytes(runnable.model->spec(), options),
+                                                                   .type = options.cache_type,
+                                                                   .max_sequences = options.sequences,
+                                                                   .prefix_reuse = false},
+                                                         .isa = isa}));
   return runnable;
 }
 

@@ -15,8 +15,8 @@
 namespace inferd::tools {
 
 struct RunnableOptions {
-  int32_t threads = 0;      // 0: the cores this process may use
-  int64_t tokens = 512;     // longest sequence; the KV pool is sized for `sequences` of them
+  int32_t threads = 0;   // 0: the cores this process may use
+  int64_t tokens = 512;  // longest sequence; the KV pool is sized for `sequences` of them
   int64_t sequences = 1;
   int64_t batch_tokens = 512;
   int64_t result_rows = 64;

@@ -46,8 +46,7 @@ absl::Status WriteTensors(GgufWriter& writer, std::span<const Tensor> tensors, c
   for (const Tensor& tensor : tensors) {
     writer.AddTensor(tensor.name, tensor.type, std::span(tensor.dims).first(tensor.n_dims));
   }
-  return writer.WriteFile(
-      path, [&](size_t i, TensorSink& sink) { return CopyTensor(tensors[i], sink, progress); });
+  return writer.WriteFile(path, [&](size_t i, TensorSink& sink) { return CopyTensor(tensors[i], sink, progress); });
 }
 
 // general.alignment comes from the writer's constructor.
@@ -82,10 +81,12 @@ std::vector<std::span<const Tensor>> Divide(std::span<const Tensor> tensors, uin
 
 absl::Status Split(const Options& options) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const GgufFile> file, GgufFile::Open(options.path));
-  if (file->parts() > 1) return InvalidArgument("{}: is in {} parts already, expected one file", options.path, file->parts());
+  if (file->parts() > 1)
+    return InvalidArgument("{}: is in {} parts already, expected one file", options.path, file->parts());
   const auto parts = Divide(file->tensors(), options.max_bytes);
   if (parts.size() > kMostParts) {
-    return InvalidArgument("--max-size {}: gives {} parts, expected at most {}", options.max_bytes, parts.size(), kMostParts);
+    return InvalidArgument("--max-size {}: gives {} parts, expected at most {}", options.max_bytes, parts.size(),
+                           kMostParts);
   }
   Progress progress("splitting", TotalBytes(*file));
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -94,8 +95,8 @@ absl::Status Split(const Options& options) {
     writer.Add("split.no", static_cast<uint16_t>(i));
     writer.Add("split.count", static_cast<uint16_t>(parts.size()));
     writer.Add("split.tensors.count", static_cast<int32_t>(file->tensors().size()));
-    const std::string path = gguf::FormatSplitName(
-        {options.output, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(parts.size())});
+    const std::string path =
+        gguf::FormatSplitName({options.output, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(parts.size())});
     RETURN_IF_ERROR(WriteTensors(writer, parts[i], path, progress));
     fmt::print("{}\n", path);
   }

@@ -59,7 +59,8 @@ absl::Status Tokenize(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<int32_t> ids,
                    tokenizer->Encode(text, {.add_special = special, .parse_special = special}));
   if (options.as_json) {
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"tokens", boost::json::array(ids.begin(), ids.end())}}));
+    fmt::print("{}\n",
+               boost::json::serialize(boost::json::object{{"tokens", boost::json::array(ids.begin(), ids.end())}}));
   } else {
     PrintText(*tokenizer, ids);
   }
