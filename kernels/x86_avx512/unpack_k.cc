@@ -32,16 +32,14 @@ void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
   for (int64_t b = 0; b < blocks; ++b, rows += kQ4Bytes) {
     PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
     UnpackHeader(rows, stride, block);
-    for (int part = 0; part < 8;
-         ++part) {  // 16 bytes: half of one group of 32 in the low, of the next in the high nibbles
-      const int c = part / 2 * 16 + part % 2 * 4;
-      next = Prefetch<kPanelRows * kQ4Bytes / 8>(next);
-      __m512i pairs[4];
-      LoadTransposed16(rows + 16 + 16 * part, stride, pairs);
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        _mm512_store_si512(block.values[c + j], _mm512_and_si512(pairs[j], low4));
-        _mm512_store_si512(block.values[c + 8 + j], _mm512_and_si512(_mm512_srli_epi16(pairs[j], 4), low4));
+    for (int part = 0; part < 4; ++part) {  // 32 bytes: one group in the low nibbles, the next in the high ones
+      next = Prefetch<kPanelRows * kQ4Bytes / 4>(next);
+      __m512i pairs[8];
+      LoadTransposed32(rows + 16 + 32 * part, stride, pairs);
+#pragma GCC unroll 8
+      for (int c = 0; c < 8; ++c) {
+        _mm512_store_si512(block.values[16 * part + c], _mm512_and_si512(pairs[c], low4));
+        _mm512_store_si512(block.values[16 * part + 8 + c], _mm512_and_si512(_mm512_srli_epi16(pairs[c], 4), low4));
       }
     }
   }
@@ -53,26 +51,21 @@ void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
   for (int64_t b = 0; b < blocks; ++b, rows += kQ5Bytes) {
     PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
     UnpackHeader(rows, stride, block);
-    for (int half = 0; half < 2; ++half) {  // 16 bytes of fifth bits serve half of every group
-      __m512i fifth[4];
-      LoadTransposed16(rows + 16 + 16 * half, stride, fifth);
-#pragma GCC unroll 4
-      for (int pair = 0; pair < 4; ++pair) {
-        next = Prefetch<kPanelRows * kQ5Bytes / 8>(next);
-        __m512i nibbles[4];
-        LoadTransposed16(rows + 48 + 32 * pair + 16 * half, stride, nibbles);
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-          const __m512i low = _mm512_and_si512(nibbles[j], low4);
-          const __m512i high = _mm512_and_si512(_mm512_srli_epi16(nibbles[j], 4), low4);
-          const __m512i low_bit =
-              pair < 2 ? _mm512_slli_epi16(fifth[j], 4 - 2 * pair) : _mm512_srli_epi16(fifth[j], 2 * pair - 4);
-          const __m512i high_bit =
-              pair < 2 ? _mm512_slli_epi16(fifth[j], 3 - 2 * pair) : _mm512_srli_epi16(fifth[j], 2 * pair - 3);
-          const int c = 16 * pair + 4 * half + j;
-          _mm512_store_si512(block.values[c], _mm512_ternarylogic_epi32(low_bit, bit4, low, kAndThenOr));
-          _mm512_store_si512(block.values[c + 8], _mm512_ternarylogic_epi32(high_bit, bit4, high, kAndThenOr));
-        }
+    __m512i fifth[8];
+    LoadTransposed32(rows + 16, stride, fifth);
+    for (int part = 0; part < 4; ++part) {
+      next = Prefetch<kPanelRows * kQ5Bytes / 4>(next);
+      __m512i nibbles[8];
+      LoadTransposed32(rows + 48 + 32 * part, stride, nibbles);
+#pragma GCC unroll 8
+      for (int c = 0; c < 8; ++c) {
+        const __m512i low = _mm512_and_si512(nibbles[c], low4);
+        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(nibbles[c], 4), low4);
+        const __m512i low_bit = _mm512_slli_epi16(fifth[c], 4), high_bit = _mm512_slli_epi16(fifth[c], 3);
+        _mm512_store_si512(block.values[16 * part + c], _mm512_ternarylogic_epi32(low_bit, bit4, low, kAndThenOr));
+        _mm512_store_si512(block.values[16 * part + 8 + c],
+                           _mm512_ternarylogic_epi32(high_bit, bit4, high, kAndThenOr));
+        fifth[c] = _mm512_srli_epi16(fifth[c], 2);  // for the next two groups
       }
     }
   }
@@ -105,25 +98,23 @@ void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
     PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
     CopyHalves(rows + 208, stride, block.scale);
     UnpackQ6Scales(rows + 192, stride, block);
-    for (int part = 0; part < 4; ++part) {  // 16 of the 32 columns of a half of 128 elements
-      const int half = part / 2, column = part % 2;
-      next = Prefetch<kPanelRows * kQ6Bytes / 4>(next);
-      __m512i high[4], first[4], second[4];
-      LoadTransposed16(rows + 128 + 32 * half + 16 * column, stride, high);
-      LoadTransposed16(rows + 64 * half + 16 * column, stride, first);
-      LoadTransposed16(rows + 64 * half + 32 + 16 * column, stride, second);
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        const int c = 32 * half + 4 * column + j;
-        const __m512i v0 = _mm512_ternarylogic_epi32(bits45, _mm512_slli_epi16(high[j], 4), first[j], kSelect);
-        const __m512i v1 = _mm512_ternarylogic_epi32(bits45, _mm512_slli_epi16(high[j], 2), second[j], kSelect);
-        const __m512i v2 = _mm512_ternarylogic_epi32(bits45, high[j], _mm512_srli_epi16(first[j], 4), kSelect);
-        const __m512i v3 =
-            _mm512_ternarylogic_epi32(bits45, _mm512_srli_epi16(high[j], 2), _mm512_srli_epi16(second[j], 4), kSelect);
-        _mm512_store_si512(block.values[c], _mm512_permutexvar_epi8(v0, table));
-        _mm512_store_si512(block.values[c + 8], _mm512_permutexvar_epi8(v1, table));
-        _mm512_store_si512(block.values[c + 16], _mm512_permutexvar_epi8(v2, table));
-        _mm512_store_si512(block.values[c + 24], _mm512_permutexvar_epi8(v3, table));
+    for (int half = 0; half < 2; ++half) {
+      next = Prefetch<kPanelRows * kQ6Bytes / 2>(next);
+      __m512i high[8], low[8];
+      LoadTransposed32(rows + 128 + 32 * half, stride, high);
+#pragma GCC unroll 2
+      for (int part = 0; part < 2;
+           ++part) {  // 32 bytes: elements from 32 * part on in the low nibbles, 64 later the high
+        LoadTransposed32(rows + 64 * half + 32 * part, stride, low);
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; ++c) {
+          const __m512i first_high = _mm512_slli_epi16(high[c], part == 0 ? 4 : 2);
+          const __m512i last_high = part == 0 ? high[c] : _mm512_srli_epi16(high[c], 2);
+          const __m512i first = _mm512_ternarylogic_epi32(bits45, first_high, low[c], kSelect);
+          const __m512i last = _mm512_ternarylogic_epi32(bits45, last_high, _mm512_srli_epi16(low[c], 4), kSelect);
+          _mm512_store_si512(block.values[32 * half + 8 * part + c], _mm512_permutexvar_epi8(first, table));
+          _mm512_store_si512(block.values[32 * half + 16 + 8 * part + c], _mm512_permutexvar_epi8(last, table));
+        }
       }
     }
     _mm512_store_ps(block.scale, CopiedHalves(block.scale));

@@ -89,10 +89,10 @@ INFERD_INLINE void PutFifthBits(__m512i words, __m512i out[8]) {
 // The values of one block as its bytes have them, before the table.
 template <Layout kLayout>
 INFERD_INLINE void LoadValues(const uint8_t* rows, size_t stride, __m512i out[8]) {
-  LoadTransposed16(rows + kLayout.values, stride, out);
   if constexpr (kLayout.bytes == kQ8_0.bytes) {
-    LoadTransposed16(rows + kLayout.values + 16, stride, out + 4);
+    LoadTransposed32(rows + kLayout.values, stride, out);
   } else {
+    LoadTransposed16(rows + kLayout.values, stride, out);
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) out[j + 4] = _mm512_srli_epi16(out[j], 4);
   }
