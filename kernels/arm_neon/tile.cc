@@ -158,6 +158,8 @@ constexpr TileFunction OfTokens() {
 
 }  // namespace
 
+static_assert(kTileTokens == 3);
+
 template <TileKind kKind>
 TileFunction TileOf(int, int tokens) {
   switch (tokens) {

@@ -17,7 +17,7 @@ using panels::PanelFormat;
 using panels::TileArguments;
 using panels::TileFunction;
 
-constexpr int kTileTokens = 3;
+constexpr int kTileTokens = 4;
 
 // What a tile of 32-element blocks does beside the scaled dot.
 enum class Extra32 : uint8_t {

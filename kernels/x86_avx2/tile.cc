@@ -161,6 +161,8 @@ void Run256(const TileArguments& a) {
 
 }  // namespace
 
+static_assert(kTileTokens == 4);
+
 template <int kBits, Extra32 kExtra>
 TileFunction Tile32(int, int tokens) {
   switch (tokens) {
@@ -168,6 +170,8 @@ TileFunction Tile32(int, int tokens) {
       return Run32<kBits, kExtra, 1>;
     case 2:
       return Run32<kBits, kExtra, 2>;
+    case 3:
+      return Run32<kBits, kExtra, 3>;
     default:
       return Run32<kBits, kExtra, kTileTokens>;
   }
@@ -180,6 +184,8 @@ TileFunction Tile256(int, int tokens) {
       return Run256<kBits, kGroup, kExtra, 1>;
     case 2:
       return Run256<kBits, kGroup, kExtra, 2>;
+    case 3:
+      return Run256<kBits, kGroup, kExtra, 3>;
     default:
       return Run256<kBits, kGroup, kExtra, kTileTokens>;
   }

@@ -186,6 +186,8 @@ constexpr TileFunction OfKind() {
   return nullptr;
 }
 
+static_assert(kTilePanels == 2 && kTileTokens == 6);
+
 template <TileKind kKind, int kPanels>
 TileFunction OfTokens(int tokens) {
   switch (tokens) {
