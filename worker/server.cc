@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kInferenceService[] = "inferd.v1.Inference";
 constexpr int kMostRequestBytes = 64 << 20;
-constexpr std::chrono::seconds kShutdownTime(1);
+// For the last events of calls; a watch of health never ends by itself.
+constexpr std::chrono::milliseconds kShutdownTime(300);
 
 }  // namespace
 
@@ -33,7 +34,7 @@ struct WorkerServer::Impl {
 };
 
 WorkerServer::WorkerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-WorkerServer::~WorkerServer() = default;
+WorkerServer::~WorkerServer() { Shutdown(); }
 
 absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address& address,
                                                                   const std::string& model_name, uint64_t version) {

@@ -21,12 +21,12 @@ class WorkerServer {
   // UNAVAILABLE: the address cannot be listened on.
   static absl::StatusOr<std::unique_ptr<WorkerServer>> Start(const Address& address, const std::string& model_name,
                                                              uint64_t version);
-  ~WorkerServer();
+  ~WorkerServer();  // as Shutdown
 
   // `model` outlives the server.
   void Serve(const LoadedModel& model);
   void BeginDrain();
-  // Ends all calls that are left.
+  // Ends all calls that are left. Once; more calls do nothing.
   void Shutdown();
 
  private:
