@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "config/base/status.h"
 #include "engine/device/device.h"
 #include "engine/model/testing_model.h"
@@ -93,6 +95,30 @@ TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
   const auto again = model::ForwardHidden(*device_, {&step, 1});
   EXPECT_THAT(std::string(MessageOf(again.status())), HasSubstr("whole text at once"));
+}
+
+// output(tanh(dense(first token))) by hand.
+TEST_F(ForwardTest, RanksByTheHeadOfTheFirstToken) {
+  TestingModel source = TestingModel::Bert().Set("pooling_type", uint32_t{4});
+  source.Tensor("cls.weight", {TestingModel::kWidth, TestingModel::kWidth}).Tensor("cls.bias", {TestingModel::kWidth}, 0.25f);
+  source.Tensor("cls.output.weight", {TestingModel::kWidth, 1}).Tensor("cls.output.bias", {1}, 0.25f);
+  Load(source);
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());
+  const int32_t tokens[] = {5, 6, 7};
+  const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
+  const auto result = model::ForwardHidden(*device_, {&step, 1});
+  ASSERT_TRUE(result.ok()) << result.status();
+  float score = 0;
+  ASSERT_TRUE(model::Pool(*device_, result->values, 3, {&score, 1}).ok());
+  const model::ModelWeights& w = device_->model().weights();
+  double expected = w.rank_output.bias[0];
+  for (uint32_t row = 0; row < TestingModel::kWidth; ++row) {
+    double sum = w.rank_dense.bias[row];
+    const float* weights = static_cast<const float*>(w.rank_dense.weights.data) + row * TestingModel::kWidth;
+    for (uint32_t i = 0; i < TestingModel::kWidth; ++i) sum += static_cast<double>(weights[i]) * result->values[i];
+    expected += std::tanh(sum) * static_cast<const float*>(w.rank_output.weights.data)[row];
+  }
+  EXPECT_NEAR(score, expected, 1e-5);
 }
 
 TEST_F(ForwardTest, ASlidingWindowHoldsOnlyItsPages) {

@@ -223,13 +223,10 @@ class LayerBinder {
 };
 
 void BindHead(TensorBinder& binder, const DecoderSpec& spec, ModelWeights& weights) {
-  if (spec.encoder) {
-    if (binder.Has("cls.weight")) weights.pooler = binder.Matrix("cls", spec.width, spec.width);
-    if (binder.Has("cls.output.weight")) {
-      weights.pooler_output = binder.Matrix("cls.output", spec.width, std::max<int64_t>(spec.classes, 1));
-    }
-    return;
-  }
+  if (binder.Has("cls.weight")) weights.rank_dense = binder.Matrix("cls", spec.width, spec.width);
+  if (binder.Has("cls.norm.weight")) weights.rank_norm = binder.NormOf("cls.norm", spec.width, spec.norm, true);
+  if (binder.Has("cls.output.weight")) weights.rank_output = binder.Matrix("cls.output", spec.width, spec.rank.classes);
+  if (spec.encoder) return;
   if (binder.Has("output.weight")) {
     weights.head = binder.Matrix("output", spec.width, spec.vocabulary_size);
   } else {

@@ -138,6 +138,14 @@ struct NormPlaces {
   std::string_view after_feed_forward_sum;
 };
 
+// A head that ranks a whole text: scores = output(norm(activation(dense(x)))), each part only where the file has it.
+struct RankSpec {
+  int64_t classes = 1;
+  Pooling of = Pooling::kCls;            // x: the mean, the first or the last of the hidden states
+  kernels::Activation activation = kernels::Activation::kTanh;
+  bool softmax = false;                  // over the classes
+};
+
 struct DecoderSpec {
   std::string architecture;
   bool encoder = false;                  // sees the whole text, has no head over the vocabulary
@@ -149,11 +157,11 @@ struct DecoderSpec {
   bool embedding_norm = false;           // token_embd_norm
   bool learned_positions = false;        // position_embd
   int64_t token_types = 0;               // rows of token_types, of which all tokens take the first; 0: none
-  int64_t classes = 0;                   // outputs of a ranking head
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
   float logit_soft_cap = 0;
   bool parallel = false;                 // x += mixer(norm(x)) + feed_forward(norm'(x))
   Pooling pooling = Pooling::kNone;
+  RankSpec rank;
   std::vector<RopeSpec> ropes;
   std::vector<LayerSpec> layers;
   std::vector<std::string_view> unused_tensors;  // beginnings of names within a block that the family does not use

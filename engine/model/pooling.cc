@@ -1,6 +1,6 @@
 // From the hidden states of a text's tokens to one vector, or to a ranking score.
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "config/base/status.h"
@@ -18,27 +18,46 @@ void Mean(std::span<const float> hidden, int64_t rows, std::span<float> out) {
   for (float& value : out) value /= static_cast<float>(rows);
 }
 
-// Sequence classification of BERT: output(tanh(pooler(first token))); either matrix may be absent.
-void Rank(device::Device& device, std::span<const float> first, std::span<float> out) {
+void PoolInto(Pooling pooling, std::span<const float> hidden, int64_t rows, std::span<float> out) {
+  switch (pooling) {
+    case Pooling::kMean:
+      return Mean(hidden, rows, out);
+    case Pooling::kCls:
+    case Pooling::kRank:
+      std::copy_n(hidden.begin(), out.size(), out.begin());
+      return;
+    case Pooling::kNone:
+    case Pooling::kLast:
+      std::copy_n(hidden.end() - static_cast<int64_t>(out.size()), out.size(), out.begin());
+      return;
+  }
+}
+
+void Rank(device::Device& device, std::vector<float> x, std::span<float> scores) {
+  const kernels::Kernels& k = *kernels::SelectKernels("reference");
   const ModelWeights& weights = device.model().weights();
-  std::vector<float> x(first.begin(), first.end());
-  if (weights.pooler) {
-    std::vector<float> pooled(x.size());
-    device.Project(weights.pooler, x, pooled);
-    for (float& value : pooled) value = std::tanh(value);
-    x = std::move(pooled);
+  const RankSpec& rank = device.model().spec().rank;
+  const auto width = static_cast<int64_t>(x.size());
+  if (weights.rank_dense) {
+    std::vector<float> dense(x.size());
+    device.Project(weights.rank_dense, x, dense);
+    k.activate(rank.activation, dense.data(), width, x.data());
+    if (const Norm& norm = weights.rank_norm; norm.present) {
+      k.layer_norm(x.data(), norm.weight, norm.bias, norm.epsilon, width, x.data());
+    }
   }
-  if (weights.pooler_output) {
-    device.Project(weights.pooler_output, x, out);
+  if (weights.rank_output) {
+    device.Project(weights.rank_output, x, scores);
   } else {
-    std::copy_n(x.begin(), out.size(), out.begin());
+    std::copy_n(x.begin(), scores.size(), scores.begin());
   }
+  if (rank.softmax) k.softmax(scores.data(), static_cast<int64_t>(scores.size()), scores.data());
 }
 
 }  // namespace
 
 int64_t PooledSize(const DecoderSpec& spec) {
-  return spec.pooling == Pooling::kRank ? std::max<int64_t>(spec.classes, 1) : spec.width;
+  return spec.pooling == Pooling::kRank ? spec.rank.classes : spec.width;
 }
 
 absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t rows, std::span<float> out) {
@@ -49,14 +68,13 @@ absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t
   if (out.size() != static_cast<size_t>(PooledSize(spec))) {
     return InvalidArgument("pooling: room for {} values, expected {}", out.size(), PooledSize(spec));
   }
-  const size_t width = static_cast<size_t>(spec.width);
-  switch (spec.pooling) {
-    case Pooling::kNone:
-    case Pooling::kLast: std::copy_n(hidden.end() - spec.width, width, out.begin()); break;
-    case Pooling::kMean: Mean(hidden, rows, out); break;
-    case Pooling::kCls: std::copy_n(hidden.begin(), width, out.begin()); break;
-    case Pooling::kRank: Rank(device, hidden.first(width), out); break;
+  if (spec.pooling != Pooling::kRank) {
+    PoolInto(spec.pooling, hidden, rows, out);
+    return absl::OkStatus();
   }
+  std::vector<float> x(spec.width);
+  PoolInto(spec.rank.of, hidden, rows, x);
+  Rank(device, std::move(x), out);
   return absl::OkStatus();
 }
 

@@ -87,7 +87,8 @@ struct ModelWeights {
   Linear positions, token_types;
   Norm embedding_norm, output_norm;
   Linear head;                              // [n_vocab] rows; the embedding itself where tied; absent for encoders
-  Linear pooler, pooler_output;             // rank: output(tanh(pooler(x)))
+  Linear rank_dense, rank_output;           // of the ranking head
+  Norm rank_norm;
   std::vector<LayerWeights> layers;
   std::vector<std::unique_ptr<float[]>> converted;  // small vectors that the file holds in another type than f32
 };

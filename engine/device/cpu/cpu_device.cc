@@ -22,7 +22,7 @@ int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; 
 // Calls visit(linear) for each matrix of the model.
 template <typename Visit>
 void VisitLinears(const model::ModelWeights& weights, Visit visit) {
-  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.pooler, &weights.pooler_output}) visit(*linear);
+  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output}) visit(*linear);
   for (const model::LayerWeights& layer : weights.layers) {
     const model::AttentionWeights& a = layer.attention;
     const model::FeedForwardWeights& f = layer.feed_forward;

@@ -40,16 +40,30 @@ std::vector<float> Factors(Metadata& m, std::string_view name, int64_t rotated) 
   return factors;
 }
 
-Pooling ReadPooling(Metadata& m) {
-  switch (m.CountOr("pooling_type", 0)) {
+Pooling ReadPooling(Metadata& m, std::string_view key, Pooling fallback) {
+  if (!m.Has(key)) return fallback;
+  switch (m.CountOr(key, 0)) {
     case 0: return Pooling::kNone;
     case 1: return Pooling::kMean;
     case 2: return Pooling::kCls;
     case 3: return Pooling::kLast;
     case 4: return Pooling::kRank;
   }
-  m.Fail(Unimplemented("{}: {}.pooling_type: unknown, expected 0..4", m.file().path(), m.architecture()));
-  return Pooling::kNone;
+  m.Fail(Unimplemented("{}: {}.{}: unknown, expected 0..4", m.file().path(), m.architecture(), key));
+  return fallback;
+}
+
+// A decoder's last token has seen the whole text, an encoder's first one stands for it.
+RankSpec ReadRank(Metadata& m, bool encoder) {
+  RankSpec rank;
+  rank.of = ReadPooling(m, "classifier.pooling_type", encoder ? Pooling::kCls : Pooling::kLast);
+  if (m.Has("classifier.output_labels")) {
+    absl::StatusOr<std::span<const std::string_view>> labels =
+        m.file().GetStrings(m.architecture() + ".classifier.output_labels");
+    m.Fail(labels.status());
+    if (labels.ok()) rank.classes = std::clamp<int64_t>(static_cast<int64_t>(labels->size()), 1, 1 << 16);
+  }
+  return rank;
 }
 
 RopeScaling ReadScaling(Metadata& m) {
@@ -74,7 +88,8 @@ DecoderSpec CommonDecoder(Metadata& m, NormKind norm) {
                                                                       : "attention.layer_norm_epsilon"))};
   const int64_t blocks = m.Count("block_count", kMostLayers);
   spec.encoder = !m.FlagOr("attention.causal", true);
-  spec.pooling = ReadPooling(m);
+  spec.pooling = ReadPooling(m, "pooling_type", Pooling::kNone);
+  spec.rank = ReadRank(m, spec.encoder);
   spec.ignored_layers = std::min(m.CountOr("nextn_predict_layers", 0), blocks - 1);
   const int64_t layers = blocks - spec.ignored_layers;
   const std::vector<int64_t> heads = m.CountPerLayer("attention.head_count", layers, 0);

@@ -18,6 +18,8 @@ DecoderSpec DescribeModernBert(Metadata& m) {
     layer.feed_forward.fused_gate_up = true;
     layer.feed_forward.activation = activation == "silu" ? Activation::kSilu : Activation::kGeluHalf;
   });
+  spec.rank.activation = Activation::kGeluHalf;
+  if (!m.Has("classifier.pooling_type")) spec.rank.of = Pooling::kMean;
   if (!HasTensor(m, "blk.0.attn_norm.weight")) spec.layers.front().norm_before_mixer = false;  // the embedding's is enough
   return spec;
 }

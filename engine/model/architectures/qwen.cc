@@ -13,6 +13,7 @@ DecoderSpec DescribeQwen2(Metadata& m) {
 DecoderSpec DescribeQwen3(Metadata& m) {
   DecoderSpec spec = DescribeQwen2(m);
   ForEachLayer(spec, [](LayerSpec& layer) { layer.attention.qk_norm = QkNorm::kShared; });
+  spec.rank.softmax = true;  // of the re-ranking models: the shares of "yes" and "no"
   return spec;
 }
 
