@@ -19,6 +19,7 @@ def worker(tmp_path_factory, model_path, protos):
                 kv_cache={"bytes": "64MiB"}) as running:
         yield running
         assert running.process.poll() is None, running.log_path.read_text()[-2000:]
+        assert {line["process"] for line in running.log()} == {"worker test"}  # nothing else wrote to stderr
 
 
 def request(pb, text="Once upon a time", max_tokens=24, temperature=0.8, seed=3, **fields):
