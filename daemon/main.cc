@@ -14,6 +14,7 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/load.h"
+#include "daemon/reload.h"
 #include "daemon/supervisor.h"
 
 namespace inferd::daemon {
@@ -58,6 +59,17 @@ int Fail(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+// What a reload would refuse, is refused here by the same code.
+int Check(const std::string& file) {
+  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file);
+  if (!config.ok()) {
+    fmt::print(stderr, "inferd: {}\n", MessageOf(config.status()));
+    return kExitUsage;
+  }
+  fmt::print(stderr, "{}: ok, {} models\n", file, config->config.models.size());
+  return kExitDone;
+}
+
 int Serve(const Flags& flags, const config::Config& config) {
   StartLog({.process = "inferd", .level = config.log.level, .format = config.log.format});
   auto supervisor = Supervisor::Create({.config_file = flags.config, .programs = flags.programs}, config);
@@ -73,7 +85,7 @@ int Main(int argc, char** argv) {
   flags.programs = DirectoryOfThisProgram();
   CLI::App app("Serves large language models: supervises the gateway and one worker for each model version.", "inferd");
   app.add_option("--config", flags.config, "configuration file (YAML)")->capture_default_str();
-  app.add_flag("--check", flags.check, "check the configuration and exit");
+  app.add_flag("--check", flags.check, "check the configuration and that its model files are there, and exit");
   app.add_flag("--print-config", flags.print_config, "print the effective configuration and exit");
   app.add_flag("--print-options", flags.print_options, "print every option with its range and meaning and exit");
   app.add_flag("--version", flags.version, "print the version and the kernels in use and exit");
@@ -91,8 +103,8 @@ int Main(int argc, char** argv) {
     return kExitUsage;
   }
   if (flags.print_config) fmt::print("{}", config::PrintConfig(*config));
-  if (flags.check && !flags.print_config) fmt::print("{}: ok, {} models\n", flags.config, config->models.size());
-  if (flags.check || flags.print_config) return kExitDone;
+  if (flags.print_config && !flags.check) return kExitDone;
+  if (flags.check) return Check(flags.config);
   return Serve(flags, *config);
 }
 

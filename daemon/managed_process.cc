@@ -74,7 +74,7 @@ void ManagedProcess::Kill() {
 
 bool ManagedProcess::Ask() {
   if (probe_ == nullptr) return false;
-  probe_->Ask();
+  probe_->Ask(++asked_);
   return true;
 }
 
@@ -126,7 +126,8 @@ void ManagedProcess::Perform(WorkerAction action) {
     case WorkerAction::kSpawn:
       return Spawn();
     case WorkerAction::kVerify:
-      return probe_->Ask();
+      verification_ = ++asked_;
+      return probe_->Ask(asked_);
     case WorkerAction::kAnnounce: {
       loop_.Cancel(deadline_timer_);
       ready_after_ = std::chrono::ceil<Milliseconds>(loop_.clock().Now() - spawned_at_);
@@ -216,7 +217,8 @@ void ManagedProcess::OnReport(const WorkerReport& report) {
   report_ = report;
   reported_at_ = loop_.clock().Now();
   if (watchdog_) watchdog_->Answered(loop_.clock().Now(), report.steps, report.requests > 0);
-  if (state_ != WorkerState::kVerifying) return;
+  // An answer to an earlier question may be of the time before the model was loaded.
+  if (state_ != WorkerState::kVerifying || report.number < verification_) return;
   const absl::Status verified = plan_.verify ? plan_.verify(report) : absl::OkStatus();
   if (verified.ok()) return Handle(WorkerEvent::kVerified);
   hopeless_ = true;
@@ -227,7 +229,7 @@ void ManagedProcess::OnReport(const WorkerReport& report) {
 // Runs while there is a process: asks it, and ends it if it stopped making progress.
 void ManagedProcess::Poll() {
   poll_timer_ = loop_.RunAfter(std::min(kMaxPollInterval, plan_.options.watchdog / 5), [this] { Poll(); });
-  if (probe_ != nullptr) probe_->Ask();
+  Ask();
   if (state_ != WorkerState::kReady || !watchdog_) return;
   if (std::optional<std::string> reason = watchdog_->Expired(loop_.clock().Now())) {
     SetCause("killed by the watchdog: " + *reason);

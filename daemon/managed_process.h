@@ -105,7 +105,9 @@ class ManagedProcess {
   WorkerReport report_;
   std::string cause_;
   MonotonicTime reported_at_;
-  bool hopeless_ = false;  // a restart would not help
+  uint64_t asked_ = 0;         // number of the newest question
+  uint64_t verification_ = 0;  // of the question that verifies
+  bool hopeless_ = false;      // a restart would not help
   uint64_t oom_kills_before_ = 0;
   std::string last_error_;
   uint32_t restarts_ = 0;

@@ -110,6 +110,22 @@ TEST_F(ManagedProcessTest, OneThatIsNotWhatWasAskedForFails) {
   EXPECT_EQ(process->last_error(), "answers as other");
 }
 
+TEST_F(ManagedProcessTest, AnAnswerFromBeforeTheLoadDoesNotVerify) {
+  ProcessPlan plan = fake.Plan("chat@1");
+  plan.verify = [](const WorkerReport& report) {
+    return report.fingerprint.empty() ? Internal("no fingerprint") : absl::OkStatus();
+  };
+  Make(std::move(plan));
+  process->Start();
+  fake.SetReport(process->pid(), {.model = "chat"});
+  ASSERT_TRUE(process->Ask());  // answered from before the load, and on its way while health says that it serves
+  fake.SetReport(process->pid(), {.model = "chat", .fingerprint = "fp"});
+  fake.Health(process->pid(), true);
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kReady);
+  EXPECT_THAT(fake.signals, IsEmpty());
+}
+
 TEST_F(ManagedProcessTest, OneThatNeverServesIsKilledAtTheLoadDeadline) {
   ProcessPlan plan = fake.Plan("chat@1");
   plan.options.load_timeout = seconds(5);

@@ -79,8 +79,9 @@ class HealthWatch : public grpc::ClientReadReactor<HealthCheckResponse> {
   HealthCheckResponse response_;
 };
 
-WorkerReport ToReport(const v1::StatsResponse& stats) {
-  return {.model = stats.model(),
+WorkerReport ToReport(const v1::StatsResponse& stats, uint64_t number) {
+  return {.number = number,
+          .model = stats.model(),
           .version = stats.version(),
           .fingerprint = stats.fingerprint(),
           .tokenizer_fingerprint = stats.tokenizer_fingerprint(),
@@ -90,7 +91,7 @@ WorkerReport ToReport(const v1::StatsResponse& stats) {
           .resident_bytes = stats.resident_bytes()};
 }
 
-void AskStats(v1::Worker::Stub& stub, std::shared_ptr<Outlet> outlet) {
+void AskStats(v1::Worker::Stub& stub, uint64_t number, std::shared_ptr<Outlet> outlet) {
   struct Call {
     grpc::ClientContext context;
     v1::StatsRequest request;
@@ -98,9 +99,10 @@ void AskStats(v1::Worker::Stub& stub, std::shared_ptr<Outlet> outlet) {
   };
   auto call = std::make_shared<Call>();
   call->context.set_deadline(std::chrono::system_clock::now() + kAskDeadline);
-  stub.async()->Stats(&call->context, &call->request, &call->response, [call, outlet](const grpc::Status& status) {
-    if (status.ok()) outlet->PostReport(ToReport(call->response));
-  });
+  stub.async()->Stats(&call->context, &call->request, &call->response,
+                      [call, number, outlet](const grpc::Status& status) {
+                        if (status.ok()) outlet->PostReport(ToReport(call->response, number));
+                      });
 }
 
 class WorkerProbe : public Probe {
@@ -114,8 +116,8 @@ class WorkerProbe : public Probe {
     StopWatching();
   }
 
-  void Ask() override {
-    if (stub_ != nullptr) AskStats(*stub_, outlet_);
+  void Ask(uint64_t number) override {
+    if (stub_ != nullptr) AskStats(*stub_, number, outlet_);
   }
   void StopWatching() override {
     loop_.Cancel(timer_);
@@ -160,7 +162,7 @@ class GatewayProbe : public Probe {
     StopWatching();
   }
 
-  void Ask() override { outlet_->PostReport({}); }
+  void Ask(uint64_t number) override { outlet_->PostReport({.number = number}); }
   void StopWatching() override { watch_->TryCancel(); }
 
  private:

@@ -2,7 +2,7 @@
 //
 //   auto probe = ProbeWorker(loop, socket_path, {.on_health = [&](bool serving) { ... },
 //                                                .on_report = [&](const WorkerReport& report) { ... }});
-//   probe->Ask();
+//   probe->Ask(1);
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,8 @@ namespace inferd::daemon {
 class EventLoop;
 
 struct WorkerReport {
+  // Of the Ask that it answers.
+  uint64_t number = 0;
   std::string model;
   uint64_t version = 0;
   // Of weights and tokenizer together, and of the tokenizer alone.
@@ -38,8 +40,8 @@ struct ProbeEvents {
 class Probe {
  public:
   virtual ~Probe() = default;
-  // Gives one on_report, or nothing if the child does not answer in time.
-  virtual void Ask() = 0;
+  // Gives one on_report with this number, or nothing if the child does not answer in time.
+  virtual void Ask(uint64_t number) = 0;
   // Gives up the stream of health, which would keep a server that drains from ending.
   virtual void StopWatching() = 0;
 };

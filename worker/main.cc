@@ -58,7 +58,7 @@ FileAccess FilesOf(const config::ModelOptions& model, const Address& address) {
 int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
   absl::StatusOr<config::Config> config = config::LoadConfig(options.config);
   if (!config.ok()) return Fail(process, config.status(), kExitUsage);
-  SetLogLevel(config->log.level);
+  StartLog({.process = "worker " + options.model, .level = config->log.level, .format = config->log.format});
   const config::ModelOptions* model_options = config->FindModel(options.model);
   if (model_options == nullptr) {
     return Fail(process, NotFound("--model {}: no such model in {}", options.model, options.config), kExitUsage);
@@ -105,9 +105,8 @@ int Main(int argc, const char* const* argv) {
   WorkerOptions options;
   if (std::optional<int> exit_code = ReadCommandLine(argc, argv, options)) return *exit_code;
   absl::Notification stop;
-  absl::StatusOr<std::unique_ptr<ChildProcess>> process =
-      ChildProcess::Start({.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd},
-                          [&stop](int) { stop.Notify(); });
+  absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(
+      {.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd}, [&stop](int) { stop.Notify(); });
   if (!process.ok()) return kExitFailed;
   tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});

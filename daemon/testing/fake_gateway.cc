@@ -1,5 +1,6 @@
 // Stands in for inferd-gateway in tests of the supervisor: answers health on the inherited gRPC socket, and each HTTP
 // connection with its process id.
+#include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 #include <poll.h>
@@ -58,6 +59,7 @@ int Main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   builder.RegisterService(&refuses_all);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  server->GetHealthCheckService()->SetServingStatus("inferd.v1.Inference", true);
   Serve(http_fd, grpc_fd, stop.get(), *server);
   server->Shutdown(std::chrono::system_clock::now());
   return kExitDone;

@@ -72,10 +72,12 @@ class FakeProcesses : public Spawner {
       fake.probes_[pid] = this;
     }
     ~FakeProbe() override { fake.probes_.erase(pid); }
-    void Ask() override {
-      const auto report = fake.reports_.find(pid);
-      if (report == fake.reports_.end()) return;
-      fake.loop_->Post([&fake = fake, pid = pid, report = report->second] {
+    void Ask(uint64_t number) override {
+      const auto found = fake.reports_.find(pid);
+      if (found == fake.reports_.end()) return;
+      WorkerReport report = found->second;
+      report.number = number;
+      fake.loop_->Post([&fake = fake, pid = pid, report] {
         if (fake.probes_.contains(pid)) fake.probes_[pid]->events.on_report(report);
       });
     }

@@ -11,7 +11,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +19,7 @@
 
 #include "config/base/address.h"
 #include "config/base/status.h"
+#include "config/environment.h"
 
 namespace inferd::daemon {
 namespace {
@@ -87,13 +87,18 @@ void TestDaemon::WriteConfig(const std::string& settings) {
 }
 
 void TestDaemon::Start(int error_fd) {
-  const std::string config = Path("inferd.yaml"), notify = Path("notify"), log = Path("log");
+  const std::string config = Path("inferd.yaml"), log = Path("log");
+  std::vector<std::string> environment = config::EnvironmentForChildren();
+  environment.push_back("NOTIFY_SOCKET=" + Path("notify"));
+  std::vector<char*> variables;
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  variables.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
     const int target = error_fd >= 0 ? error_fd : open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(target, STDERR_FILENO);
-    setenv("NOTIFY_SOCKET", notify.c_str(), 1);
-    execl(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", INFERD_FAKE_PROGRAMS, nullptr);
+    execle(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", INFERD_FAKE_PROGRAMS, nullptr,
+           variables.data());
     _exit(127);
   }
   // A channel made before the socket is there would first wait out its own backoff.
