@@ -59,13 +59,25 @@ class Product {
     const int64_t most_blocks = (a_.tokens > kManyTokens ? kLargeChunk : kSmallChunk) / block_elements_;
     const int64_t chunks = (blocks + most_blocks - 1) / most_blocks;
     const int64_t chunk_blocks = WholeBlocks((blocks + chunks - 1) / chunks);
-    for (int64_t row = a_.row_begin; row < a_.row_end; row += kGroupRows) {
+    int64_t row = a_.row_begin;
+    if (a_.tokens == 1 && format_.direct != nullptr) {
+      for (; row + kPanelRows <= a_.row_end; row += kPanelRows) MultiplyDirectly(row, blocks);
+    }
+    for (; row < a_.row_end; row += kGroupRows) {
       for (int64_t block = 0; block < blocks; block += chunk_blocks) {
         const Chunk chunk{row, Least(a_.row_end - row, kGroupRows), block, Least(blocks - block, chunk_blocks)};
         for (int p = 0; p < chunk.Panels(); ++p) UnpackPanel(chunk, p);
         MultiplyTokens(chunk);
       }
     }
+  }
+
+  void MultiplyDirectly(int64_t row, int64_t blocks) const {
+    const int64_t source = a_.activation_rows == nullptr ? 0 : a_.activation_rows[0];
+    const uint8_t* next = row + kPanelRows < a_.row_end ? Row(row + kPanelRows) : Row(row);
+    format_.direct(
+        Row(row), a_.weights.row_bytes, next,
+        {.blocks = blocks, .activations = {ActivationBlock(source, 0)}, .out = {a_.out + row}, .first = true});
   }
 
   void UnpackPanel(const Chunk& chunk, int panel) {

@@ -19,13 +19,13 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {kQ4_0, {UnpackQ4_0, TileOf<kSigned32>}},
-    {kQ4_1, {UnpackQ4_1, TileOf<kUnsigned32Added>}},
-    {kQ5_0, {UnpackQ5_0, TileOf<kSigned32>}},
-    {kQ5_1, {UnpackQ5_1, TileOf<kUnsigned32Added>}},
-    {kQ8_0, {UnpackQ8_0, TileOf<kSigned32>}},
-    {kIQ4_NL, {UnpackIQ4_NL, TileOf<kSigned32>}},
-    {kMXFP4, {UnpackMXFP4, TileOf<kSigned32>}},
+    {kQ4_0, {UnpackQ4_0, TileOf<kSigned32>, DirectQ4_0}},
+    {kQ4_1, {UnpackQ4_1, TileOf<kUnsigned32Added>, DirectQ4_1}},
+    {kQ5_0, {UnpackQ5_0, TileOf<kSigned32>, DirectQ5_0}},
+    {kQ5_1, {UnpackQ5_1, TileOf<kUnsigned32Added>, DirectQ5_1}},
+    {kQ8_0, {UnpackQ8_0, TileOf<kSigned32>, DirectQ8_0}},
+    {kIQ4_NL, {UnpackIQ4_NL, TileOf<kSigned32>, DirectIQ4_NL}},
+    {kMXFP4, {UnpackMXFP4, TileOf<kSigned32>, DirectMXFP4}},
     {kNVFP4, {Any<kNVFP4>, TileOf<kSigned16>}},
     {kQ2_K, {UnpackQ2_K, TileOf<kSuperMinimum16>}},
     {kQ3_K, {UnpackQ3_K, TileOf<kSuperSigned16>}},

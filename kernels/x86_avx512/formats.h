@@ -45,6 +45,15 @@ void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackIQ4_XS(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 
+// PanelFormat::direct
+void DirectQ4_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ4_1(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ5_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ5_1(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ8_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectIQ4_NL(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectMXFP4(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 
 }  // namespace inferd::kernels::avx512

@@ -4,80 +4,10 @@
 
 #include "kernels/activations.h"
 #include "kernels/x86_avx512/formats.h"
-
-#define INFERD_INLINE inline __attribute__((always_inline))
+#include "kernels/x86_avx512/tile_parts.h"
 
 namespace inferd::kernels::avx512 {
 namespace {
-
-INFERD_INLINE __m512i BroadcastDword(const void* p) {
-  int32_t dword;
-  __builtin_memcpy(&dword, p, 4);
-  return _mm512_set1_epi32(dword);
-}
-
-// Calls f(p, t) for each panel and token of a tile, unrolled.
-template <int kPanels, int kTokens, typename F>
-INFERD_INLINE void ForEach(const F& f) {
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 2
-    for (int p = 0; p < kPanels; ++p) f(p, t);
-  }
-}
-
-// The panels, activations and float sums of a tile.
-template <typename PanelBlock, typename ActivationBlock, int kPanels, int kTokens>
-struct Tile {
-  const PanelBlock* weights[kPanels];
-  const ActivationBlock* y[kTokens];
-  __m512 sums[kPanels][kTokens];
-
-  INFERD_INLINE explicit Tile(const TileArguments& a) {
-#pragma GCC unroll 2
-    for (int p = 0; p < kPanels; ++p) weights[p] = static_cast<const PanelBlock*>(a.panels[p]);
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) y[t] = static_cast<const ActivationBlock*>(a.activations[t]);
-    ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      sums[p][t] = a.first ? _mm512_setzero_ps() : _mm512_loadu_ps(a.out[t] + p * kPanelRows);
-    });
-  }
-
-  INFERD_INLINE void Next() {
-#pragma GCC unroll 2
-    for (int p = 0; p < kPanels; ++p) ++weights[p];
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) ++y[t];
-  }
-
-  INFERD_INLINE void Finish(const TileArguments& a) const {
-    ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      _mm512_storeu_ps(a.out[t] + p * kPanelRows, sums[p][t]);
-    });
-  }
-
-  // dots += products of elements 4 * first .. 4 * (first + kCount) - 1 of the block
-  template <int kCount>
-  INFERD_INLINE void AddDots(int first, __m512i (&dots)[kPanels][kTokens]) const {
-#pragma GCC unroll 8
-    for (int c = first; c < first + kCount; ++c) {
-      __m512i w[kPanels];
-#pragma GCC unroll 2
-      for (int p = 0; p < kPanels; ++p) w[p] = _mm512_load_si512(weights[p]->values[c]);
-#pragma GCC unroll 8
-      for (int t = 0; t < kTokens; ++t) {
-        const __m512i quants = BroadcastDword(y[t]->quants + 4 * c);
-#pragma GCC unroll 2
-        for (int p = 0; p < kPanels; ++p) dots[p][t] = _mm512_dpbusd_epi32(dots[p][t], w[p], quants);
-      }
-    }
-  }
-
-  INFERD_INLINE void AddScaled(int p, int t, const float* weight_scale, __m512i dot) {
-    const __m512 scale = _mm512_mul_ps(_mm512_load_ps(weight_scale), _mm512_set1_ps(y[t]->scale));
-    sums[p][t] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(dot), sums[p][t]);
-  }
-};
 
 template <bool kSigned, int kPanels, int kTokens>
 void Tile32(const TileArguments& a) {
@@ -149,18 +79,8 @@ void Tile256(const TileArguments& a) {
       tile.AddScaled(p, t, tile.weights[p]->scale, totals[p][t]);
     });
     if constexpr (!kSigned) {
-      ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-        const int16_t* activation_sums = kGroup == 16 ? tile.y[t]->sums16 : tile.y[t]->sums32;
-        __m512i low = _mm512_setzero_si512();
-#pragma GCC unroll 8
-        for (int pair = 0; pair < 128 / kGroup; ++pair) {
-          low = _mm512_dpwssd_epi32(low, _mm512_load_si512(tile.weights[p]->minimums[pair]),
-                                    BroadcastDword(activation_sums + 2 * pair));
-        }
-        const __m512 minimum =
-            _mm512_mul_ps(_mm512_load_ps(tile.weights[p]->minimum), _mm512_set1_ps(tile.y[t]->scale));
-        tile.sums[p][t] = _mm512_fnmadd_ps(minimum, _mm512_cvtepi32_ps(low), tile.sums[p][t]);
-      });
+      ForEach<kPanels, kTokens>([&](int p, int t)
+                                    __attribute__((always_inline)) { tile.template AddMinimum<kGroup>(p, t); });
     }
     tile.Next();
   }

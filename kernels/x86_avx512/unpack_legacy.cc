@@ -1,9 +1,8 @@
-// Panels of the types with a float scale for each 32 elements.
+// Types with a float scale for each 32 elements: their panels, and their product with one token.
 #include "kernels/reference/unpack.h"
 #include "kernels/x86_avx512/formats.h"
+#include "kernels/x86_avx512/tile_parts.h"
 #include "kernels/x86_avx512/transpose.h"
-
-#define INFERD_INLINE inline __attribute__((always_inline))
 
 namespace inferd::kernels::avx512 {
 namespace {
@@ -106,26 +105,32 @@ INFERD_INLINE __m512 PowersOfTwo(__m512i v) {
   return _mm512_castsi512_ps(_mm512_mask_sllv_epi32(normal, small, _mm512_set1_epi32(0x00200000), exponent));
 }
 
-template <Layout kLayout>
-INFERD_INLINE void UnpackBlock(const uint8_t* rows, size_t stride, const __m512i* header, __m512i table,
-                               PanelBlock32& block) {
+// 32 elements of 16 rows, ready to be multiplied.
+struct Block {
   __m512i values[8];
-  LoadValues<kLayout>(rows, stride, values);
-  if constexpr (kLayout.header_dwords == 2) PutFifthBits(header[1], values);
-#pragma GCC unroll 8
-  for (int c = 0; c < 8; ++c) {
-    const __m512i value =
-        kLayout.bytes == kQ8_0.bytes ? _mm512_xor_si512(values[c], table) : _mm512_permutexvar_epi8(values[c], table);
-    _mm512_store_si512(block.values[c], value);
-  }
-  _mm512_store_ps(block.scale, kLayout.power_of_two ? PowersOfTwo(header[0]) : LowHalves(header[0]));
-  if constexpr (kLayout.added) _mm512_store_ps(block.second, HighHalves(header[0]));
-}
+  __m512 scale, added;
+};
 
 template <Layout kLayout>
-void Unpack(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, __m512i table, void* panel) {
-  auto* out = static_cast<PanelBlock32*>(panel);
-  const __m512i choice = kHeaderChoice<kLayout>.Load();
+INFERD_INLINE Block LoadBlock(const uint8_t* rows, size_t stride, const __m512i* header, __m512i table) {
+  Block block;
+  LoadValues<kLayout>(rows, stride, block.values);
+  if constexpr (kLayout.header_dwords == 2) PutFifthBits(header[1], block.values);
+#pragma GCC unroll 8
+  for (int c = 0; c < 8; ++c) {
+    block.values[c] = kLayout.bytes == kQ8_0.bytes ? _mm512_xor_si512(block.values[c], table)
+                                                   : _mm512_permutexvar_epi8(block.values[c], table);
+  }
+  block.scale = kLayout.power_of_two ? PowersOfTwo(header[0]) : LowHalves(header[0]);
+  block.added = kLayout.added ? HighHalves(header[0]) : _mm512_setzero_ps();
+  return block;
+}
+
+// Calls f with each block in turn.
+template <Layout kLayout, typename F>
+INFERD_INLINE void ForEachBlock(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next,
+                                const Bytes64& table, const F& f) {
+  const __m512i choice = kHeaderChoice<kLayout>.Load(), values = table.Load();
   while (blocks > 0) {
     __m512i headers[4];
     LoadChosenTransposed(rows, stride, HeaderBytes<kLayout>(blocks), choice, headers);
@@ -133,36 +138,87 @@ void Unpack(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* n
     for (int b = 0; b < kLayout.blocks_at_once; ++b) {
       if (b == blocks) return;
       next = Prefetch<kPanelRows * kLayout.bytes>(next);
-      UnpackBlock<kLayout>(rows, stride, headers + b * kLayout.header_dwords, table, *out);
+      f(LoadBlock<kLayout>(rows, stride, headers + b * kLayout.header_dwords, values));
       rows += kLayout.bytes;
-      ++out;
     }
     blocks -= kLayout.blocks_at_once;
   }
 }
 
+template <Layout kLayout, const Bytes64& kTable>
+void Unpack(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  auto* out = static_cast<PanelBlock32*>(panel);
+  ForEachBlock<kLayout>(
+      rows, stride, blocks, next, kTable, [&](const Block& block) __attribute__((always_inline)) {
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; ++c) _mm512_store_si512(out->values[c], block.values[c]);
+        _mm512_store_ps(out->scale, block.scale);
+        if constexpr (kLayout.added) _mm512_store_ps(out->second, block.added);
+        ++out;
+      });
+}
+
+template <Layout kLayout, const Bytes64& kTable>
+void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Tile<PanelBlock32, ActivationBlock32, 1, 1> tile(a);
+  ForEachBlock<kLayout>(
+      rows, stride, a.blocks, next, kTable, [&](const Block& block) __attribute__((always_inline)) {
+        const ActivationBlock32& y = *tile.y[0];
+        __m512i dot = kLayout.added ? _mm512_setzero_si512() : _mm512_set1_epi32(y.offset);
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; ++c) dot = _mm512_dpbusd_epi32(dot, block.values[c], BroadcastDword(y.quants + 4 * c));
+        tile.AddScaled(0, 0, block.scale, dot);
+        if constexpr (kLayout.added) {
+          tile.sums[0][0] = _mm512_fmadd_ps(block.added, _mm512_set1_ps(y.scaled_sum), tile.sums[0][0]);
+        }
+        tile.NextActivations();
+      });
+  tile.Finish(a);
+}
+
 }  // namespace
 
 void UnpackQ4_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_0>(rows, stride, blocks, next, kTableQ4_0.Load(), panel);
+  Unpack<kQ4_0, kTableQ4_0>(rows, stride, blocks, next, panel);
+}
+void DirectQ4_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ4_0, kTableQ4_0>(rows, stride, next, a);
 }
 void UnpackQ4_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_1>(rows, stride, blocks, next, kTableQ4_1.Load(), panel);
+  Unpack<kQ4_1, kTableQ4_1>(rows, stride, blocks, next, panel);
+}
+void DirectQ4_1(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ4_1, kTableQ4_1>(rows, stride, next, a);
 }
 void UnpackQ5_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ5_0>(rows, stride, blocks, next, kTableQ5_0.Load(), panel);
+  Unpack<kQ5_0, kTableQ5_0>(rows, stride, blocks, next, panel);
+}
+void DirectQ5_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ5_0, kTableQ5_0>(rows, stride, next, a);
 }
 void UnpackQ5_1(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ5_1>(rows, stride, blocks, next, kTableQ5_1.Load(), panel);
+  Unpack<kQ5_1, kTableQ5_1>(rows, stride, blocks, next, panel);
 }
-void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ4_0>(rows, stride, blocks, next, kTableIQ4_NL.Load(), panel);
-}
-void UnpackMXFP4(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kMXFP4>(rows, stride, blocks, next, kTableMXFP4.Load(), panel);
+void DirectQ5_1(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ5_1, kTableQ5_1>(rows, stride, next, a);
 }
 void UnpackQ8_0(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  Unpack<kQ8_0>(rows, stride, blocks, next, kTableQ8_0.Load(), panel);
+  Unpack<kQ8_0, kTableQ8_0>(rows, stride, blocks, next, panel);
+}
+void DirectQ8_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ8_0, kTableQ8_0>(rows, stride, next, a);
+}
+void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  Unpack<kQ4_0, kTableIQ4_NL>(rows, stride, blocks, next, panel);
+}
+void DirectIQ4_NL(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kQ4_0, kTableIQ4_NL>(rows, stride, next, a);
+}
+void UnpackMXFP4(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  Unpack<kMXFP4, kTableMXFP4>(rows, stride, blocks, next, panel);
+}
+void DirectMXFP4(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct<kMXFP4, kTableMXFP4>(rows, stride, next, a);
 }
 
 }  // namespace inferd::kernels::avx512
