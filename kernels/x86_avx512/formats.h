@@ -53,6 +53,9 @@ void DirectQ5_1(const uint8_t* rows, size_t stride, const uint8_t* next, const T
 void DirectQ8_0(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 void DirectIQ4_NL(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 void DirectMXFP4(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ4_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ5_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ6_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 

@@ -1,15 +1,14 @@
-// Panels of Q4_K, Q5_K and Q6_K.
+// Q4_K, Q5_K and Q6_K: their panels, and their product with one token. reference/unpack_k.cc shows their blocks.
 #include "kernels/x86_avx512/block_scales.h"
+#include "kernels/x86_avx512/direct_256.h"
 #include "kernels/x86_avx512/formats.h"
 #include "kernels/x86_avx512/transpose.h"
 
 namespace inferd::kernels::avx512 {
 namespace {
 
-constexpr size_t kQ4Bytes = 144, kQ5Bytes = 176, kQ6Bytes = 210;
-
-// d, dmin and the eight six-bit pairs of scale and minimum (reference/unpack_k.cc) of 16 rows.
-void UnpackHeader(const uint8_t* rows, size_t stride, PanelBlock256& block) {
+// d, dmin and the eight six-bit pairs of scale and minimum.
+void LoadSixBitScales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
   __m512i header[4];  // d and dmin, then 12 bytes s[0..11]
   LoadTransposed16(rows, stride, header);
   _mm512_store_ps(block.scale, LowHalves(header[0]));
@@ -25,100 +24,147 @@ void UnpackHeader(const uint8_t* rows, size_t stride, PanelBlock256& block) {
                 block.minimums + 2);
 }
 
-}  // namespace
+struct Q4_K {
+  static constexpr size_t kBytes = 144;
+  static constexpr int kGroup = 32;
+  static constexpr bool kSigned = false;
 
-void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  const __m512i low4 = _mm512_set1_epi8(15);
-  for (int64_t b = 0; b < blocks; ++b, rows += kQ4Bytes) {
-    PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
-    UnpackHeader(rows, stride, block);
+  static void LoadScales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
+    LoadSixBitScales(rows, stride, block);
+  }
+
+  template <typename F>
+  static INFERD_INLINE const uint8_t* ForEach32(const uint8_t* rows, size_t stride, const uint8_t* next, const F& f) {
+    const __m512i low4 = _mm512_set1_epi8(15);
     for (int part = 0; part < 4; ++part) {  // 32 bytes: one group in the low nibbles, the next in the high ones
-      next = Prefetch<kPanelRows * kQ4Bytes / 4>(next);
-      __m512i pairs[8];
+      next = Prefetch<kPanelRows * kBytes / 4>(next);
+      __m512i pairs[8], low[8], high[8];
       LoadTransposed32(rows + 16 + 32 * part, stride, pairs);
 #pragma GCC unroll 8
       for (int c = 0; c < 8; ++c) {
-        _mm512_store_si512(block.values[16 * part + c], _mm512_and_si512(pairs[c], low4));
-        _mm512_store_si512(block.values[16 * part + 8 + c], _mm512_and_si512(_mm512_srli_epi16(pairs[c], 4), low4));
+        low[c] = _mm512_and_si512(pairs[c], low4);
+        high[c] = _mm512_and_si512(_mm512_srli_epi16(pairs[c], 4), low4);
       }
+      f(16 * part, low);
+      f(16 * part + 8, high);
     }
+    return next;
   }
-}
+};
 
-void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  const __m512i low4 = _mm512_set1_epi8(15), bit4 = _mm512_set1_epi8(16);
-  constexpr int kAndThenOr = 0xEA;  // (a & b) | c
-  for (int64_t b = 0; b < blocks; ++b, rows += kQ5Bytes) {
-    PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
-    UnpackHeader(rows, stride, block);
+struct Q5_K {
+  static constexpr size_t kBytes = 176;
+  static constexpr int kGroup = 32;
+  static constexpr bool kSigned = false;
+
+  static void LoadScales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
+    LoadSixBitScales(rows, stride, block);
+  }
+
+  template <typename F>
+  static INFERD_INLINE const uint8_t* ForEach32(const uint8_t* rows, size_t stride, const uint8_t* next, const F& f) {
+    const __m512i low4 = _mm512_set1_epi8(15), bit4 = _mm512_set1_epi8(16);
+    constexpr int kAndThenOr = 0xEA;  // (a & b) | c
     __m512i fifth[8];
     LoadTransposed32(rows + 16, stride, fifth);
     for (int part = 0; part < 4; ++part) {
-      next = Prefetch<kPanelRows * kQ5Bytes / 4>(next);
-      __m512i nibbles[8];
+      next = Prefetch<kPanelRows * kBytes / 4>(next);
+      __m512i nibbles[8], low[8], high[8];
       LoadTransposed32(rows + 48 + 32 * part, stride, nibbles);
 #pragma GCC unroll 8
       for (int c = 0; c < 8; ++c) {
-        const __m512i low = _mm512_and_si512(nibbles[c], low4);
-        const __m512i high = _mm512_and_si512(_mm512_srli_epi16(nibbles[c], 4), low4);
         const __m512i low_bit = _mm512_slli_epi16(fifth[c], 4), high_bit = _mm512_slli_epi16(fifth[c], 3);
-        _mm512_store_si512(block.values[16 * part + c], _mm512_ternarylogic_epi32(low_bit, bit4, low, kAndThenOr));
-        _mm512_store_si512(block.values[16 * part + 8 + c],
-                           _mm512_ternarylogic_epi32(high_bit, bit4, high, kAndThenOr));
+        low[c] = _mm512_ternarylogic_epi32(low_bit, bit4, _mm512_and_si512(nibbles[c], low4), kAndThenOr);
+        const __m512i high_nibble = _mm512_and_si512(_mm512_srli_epi16(nibbles[c], 4), low4);
+        high[c] = _mm512_ternarylogic_epi32(high_bit, bit4, high_nibble, kAndThenOr);
         fifth[c] = _mm512_srli_epi16(fifth[c], 2);  // for the next two groups
       }
+      f(16 * part, low);
+      f(16 * part + 8, high);
     }
+    return next;
   }
-}
+};
 
-namespace {
+// For vpermb, which ignores the two highest bits of an index: i - 32 + 128.
+struct alignas(64) Q6Table {
+  uint8_t entries[64];
+};
+constexpr Q6Table kQ6Table = [] {
+  Q6Table table{};
+  for (int i = 0; i < 64; ++i) table.entries[i] = static_cast<uint8_t>(i - 32 + 128);
+  return table;
+}();
 
-// The 16 signed scale bytes of a block, widened.
-void UnpackQ6Scales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
-  __m512i four[4];
-  LoadTransposed16(rows, stride, four);
+struct Q6_K {
+  static constexpr size_t kBytes = 210;
+  static constexpr int kGroup = 16;
+  static constexpr bool kSigned = true;
+
+  // The 16 signed scale bytes of a block, widened; and d.
+  static void LoadScales(const uint8_t* rows, size_t stride, PanelBlock256& block) {
+    alignas(64) uint16_t halves[kPanelRows];
+    CopyHalves(rows + 208, stride, halves);
+    __m512i four[4];
+    LoadTransposed16(rows + 192, stride, four);
 #pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    _mm512_store_si512(block.scales[4 * j], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 24), 24));
-    _mm512_store_si512(block.scales[4 * j + 1], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 16), 24));
-    _mm512_store_si512(block.scales[4 * j + 2], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 8), 24));
-    _mm512_store_si512(block.scales[4 * j + 3], _mm512_srai_epi32(four[j], 24));
+    for (int j = 0; j < 4; ++j) {
+      _mm512_store_si512(block.scales[4 * j], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 24), 24));
+      _mm512_store_si512(block.scales[4 * j + 1], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 16), 24));
+      _mm512_store_si512(block.scales[4 * j + 2], _mm512_srai_epi32(_mm512_slli_epi32(four[j], 8), 24));
+      _mm512_store_si512(block.scales[4 * j + 3], _mm512_srai_epi32(four[j], 24));
+    }
+    _mm512_store_ps(block.scale, CopiedHalves(halves));
   }
-}
+
+  template <typename F>
+  static INFERD_INLINE const uint8_t* ForEach32(const uint8_t* rows, size_t stride, const uint8_t* next, const F& f) {
+    const __m512i table = _mm512_load_si512(kQ6Table.entries), bits45 = _mm512_set1_epi8(48);
+    constexpr int kSelect = 0xCA;           // a ? b : c
+    for (int half = 0; half < 2; ++half) {  // 128 elements
+      __m512i high_bits[8], nibbles[8], first[8], last[8];
+      next = Prefetch<kPanelRows * kBytes / 6>(next);
+      LoadTransposed32(rows + 128 + 32 * half, stride, high_bits);
+#pragma GCC unroll 2
+      for (int part = 0; part < 2; ++part) {  // 32 bytes: elements from 32 * part on in the low nibbles, 64 later in
+                                              // the high ones
+        next = Prefetch<kPanelRows * kBytes / 6>(next);
+        LoadTransposed32(rows + 64 * half + 32 * part, stride, nibbles);
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; ++c) {
+          const __m512i first_bits = _mm512_slli_epi16(high_bits[c], part == 0 ? 4 : 2);
+          const __m512i last_bits = part == 0 ? high_bits[c] : _mm512_srli_epi16(high_bits[c], 2);
+          first[c] = _mm512_permutexvar_epi8(_mm512_ternarylogic_epi32(bits45, first_bits, nibbles[c], kSelect), table);
+          const __m512i high_nibbles = _mm512_srli_epi16(nibbles[c], 4);
+          last[c] = _mm512_permutexvar_epi8(_mm512_ternarylogic_epi32(bits45, last_bits, high_nibbles, kSelect), table);
+        }
+        f(32 * half + 8 * part, first);
+        f(32 * half + 16 + 8 * part, last);
+      }
+    }
+    return next;
+  }
+};
 
 }  // namespace
 
+void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  Unpack256<Q4_K>(rows, stride, blocks, next, panel);
+}
+void DirectQ4_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct256<Q4_K>(rows, stride, next, a);
+}
+void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  Unpack256<Q5_K>(rows, stride, blocks, next, panel);
+}
+void DirectQ5_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct256<Q5_K>(rows, stride, next, a);
+}
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
-  alignas(64) uint8_t entries[64];
-  for (int i = 0; i < 64; ++i) entries[i] = static_cast<uint8_t>(i - 32 + 128);
-  const __m512i table = _mm512_load_si512(entries);  // by vpermb, which ignores the two highest bits
-  const __m512i bits45 = _mm512_set1_epi8(48);
-  constexpr int kSelect = 0xCA;  // a ? b : c
-  for (int64_t b = 0; b < blocks; ++b, rows += kQ6Bytes) {
-    PanelBlock256& block = static_cast<PanelBlock256*>(panel)[b];
-    CopyHalves(rows + 208, stride, block.scale);
-    UnpackQ6Scales(rows + 192, stride, block);
-    for (int half = 0; half < 2; ++half) {
-      next = Prefetch<kPanelRows * kQ6Bytes / 2>(next);
-      __m512i high[8], low[8];
-      LoadTransposed32(rows + 128 + 32 * half, stride, high);
-#pragma GCC unroll 2
-      for (int part = 0; part < 2;
-           ++part) {  // 32 bytes: elements from 32 * part on in the low nibbles, 64 later the high
-        LoadTransposed32(rows + 64 * half + 32 * part, stride, low);
-#pragma GCC unroll 8
-        for (int c = 0; c < 8; ++c) {
-          const __m512i first_high = _mm512_slli_epi16(high[c], part == 0 ? 4 : 2);
-          const __m512i last_high = part == 0 ? high[c] : _mm512_srli_epi16(high[c], 2);
-          const __m512i first = _mm512_ternarylogic_epi32(bits45, first_high, low[c], kSelect);
-          const __m512i last = _mm512_ternarylogic_epi32(bits45, last_high, _mm512_srli_epi16(low[c], 4), kSelect);
-          _mm512_store_si512(block.values[32 * half + 8 * part + c], _mm512_permutexvar_epi8(first, table));
-          _mm512_store_si512(block.values[32 * half + 16 + 8 * part + c], _mm512_permutexvar_epi8(last, table));
-        }
-      }
-    }
-    _mm512_store_ps(block.scale, CopiedHalves(block.scale));
-  }
+  Unpack256<Q6_K>(rows, stride, blocks, next, panel);
+}
+void DirectQ6_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  Direct256<Q6_K>(rows, stride, next, a);
 }
 
 }  // namespace inferd::kernels::avx512
