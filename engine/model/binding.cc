@@ -72,6 +72,7 @@ class LayerBinder {
   Norm HeadNorm(std::string_view name, int64_t dim, int64_t heads) {
     const AttentionSpec& a = layer_.attention;
     if (a.qk_norm == QkNorm::kNone) return {};
+    if (a.qk_norm == QkNorm::kPlain) return {.present = true, .kind = a.qk_norm_kind, .epsilon = spec_.norm.epsilon};
     const int64_t n = a.qk_norm == QkNorm::kShared ? dim : dim * heads;
     return binder_.NormOf(Name(name), n, {a.qk_norm_kind, spec_.norm.epsilon}, true);
   }
@@ -191,7 +192,7 @@ class LayerBinder {
     RecurrentWeights w;
     w.in = binder_.Matrix(Name("ssm_in"), spec_.width, r.inner + channels + r.heads);
     w.convolution = binder_.Transposed(Name("ssm_conv1d.weight"), channels, r.convolution);
-    w.convolution_bias = binder_.Vector(Name("ssm_conv1d.bias"), channels);
+    w.convolution_bias = binder_.VectorIfPresent(Name("ssm_conv1d.bias"), channels);
     w.dt_bias = binder_.Vector(Name("ssm_dt.bias"), r.heads);
     w.a = binder_.Vector(Name("ssm_a"), r.heads);
     w.d = binder_.Vector(Name("ssm_d"), r.heads);

@@ -24,6 +24,7 @@ enum class QkNorm : uint8_t {
   kShared,   // one weight [head] for all heads
   kPerHead,  // weights [head][heads]
   kWhole,    // over all heads together, weights [heads * head]
+  kPlain,    // of each head, without weights
 };
 enum class WindowShape : uint8_t {
   kCausal,    // the last `window` tokens
@@ -93,6 +94,7 @@ struct ExpertSpec {
   Gating gating = Gating::kSoftmax;
   bool normalize = true;          // weights of the chosen sum to 1
   float weight_scale = 1;
+  bool weigh_input = false;       // an expert's input is multiplied by its weight, not its output
   int64_t groups = 1, groups_used = 1;  // experts are chosen from the best groups
   int64_t shared_width = 0;       // beside the chosen ones, always; 0: none
   bool shared_gate = false;       // the shared expert's output *= sigmoid(gate(x))

@@ -216,7 +216,7 @@ absl::Status CpuDevice::AllocateSlots(Formats formats) {
     experts_used = std::max(experts_used, e.used);
     experts = std::max(experts, e.count);
     slots = std::max({slots, e.used, a.latent.kv_rank > 0 ? a.heads : 0});
-    widest = std::max({widest, e.width, a.latent.nope_dim, a.latent.kv_rank});
+    widest = std::max({widest, e.width, e.weigh_input ? spec_.width : 0, a.latent.nope_dim, a.latent.kv_rank});
   }
   if (slots == 0) return absl::OkStatus();
   const int64_t rows = options_.max_batch_tokens;

@@ -133,6 +133,7 @@ class CpuDevice final : public Device {
   void RouteRows(int32_t layer);
   void SortByExpert(const model::ExpertSpec& experts);
   void RunExperts(int32_t layer);
+  void StoreWeighedInputs(int32_t layer);
   void CombineExperts(const model::ExpertSpec& experts);
   void AddSharedExpert(int32_t layer);
 

@@ -90,9 +90,12 @@ void CpuDevice::RunExperts(int32_t layer) {
       task(expert_runs_[item / parts], begin, std::min(rows, begin + step), thread);
     });
   };
+  if (f.experts.weigh_input) StoreWeighedInputs(layer);
   divide(width, [&](const ExpertRun& run, int64_t begin, int64_t end, int32_t thread) {
+    const Activations& input = f.experts.weigh_input ? slots_ : feed_forward_input_;
+    const std::vector<int32_t>& input_rows = f.experts.weigh_input ? all_slots_ : sorted_rows_;
     const model::Linear gate = MatrixOf(w.expert_gate, run.expert), up = MatrixOf(w.expert_up, run.expert);
-    GateAndUp(f, {&gate, &up, &feed_forward_input_, sorted_rows_.data() + run.begin, run.end - run.begin,
+    GateAndUp(f, {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin,
                   gate_ + run.begin * width, inner_rows_ + run.begin * width, width}, begin, end, thread);
   });
   slots_.formats = Formats();
@@ -105,13 +108,34 @@ void CpuDevice::RunExperts(int32_t layer) {
   });
 }
 
+// slots_ becomes the normed row of each slot times the slot's weight.
+void CpuDevice::StoreWeighedInputs(int32_t layer) {
+  const model::LayerWeights& w = weights_.layers[layer];
+  const model::ExpertSpec& e = spec_.layers[layer].feed_forward.experts;
+  const int64_t width = spec_.width;
+  slots_.formats = feed_forward_input_.formats;
+  slots_.k = width;
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    const float* x = x_ + row * width;
+    float *normed = scratch_[thread].row, *weighed = scratch_[thread].other_row;
+    if (w.before_feed_forward.present) {
+      ApplyNorm(w.before_feed_forward, x, width, normed);
+      x = normed;
+    }
+    for (int64_t slot = row * e.used; slot < (row + 1) * e.used; ++slot) {
+      k_.scale(x, expert_weights_[slot], width, weighed);
+      products_.Store(slots_, slot_places_[slot], weighed);
+    }
+  });
+}
+
 void CpuDevice::CombineExperts(const model::ExpertSpec& e) {
   const int64_t width = spec_.width;
   ForRows(rows_, [&](int64_t row, int32_t) {
     float* sum = branch_ + row * width;
     for (int64_t j = 0; j < e.used; ++j) {
       const float* out = expert_out_ + slot_places_[row * e.used + j] * width;
-      const float weight = expert_weights_[row * e.used + j];
+      const float weight = e.weigh_input ? 1.0f : expert_weights_[row * e.used + j];
       if (j == 0) {
         k_.scale(out, weight, width, sum);
       } else {

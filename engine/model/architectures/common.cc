@@ -167,6 +167,15 @@ void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first) {
   }
 }
 
+RecurrentSpec ReadMixer(Metadata& m, RecurrentKind kind) {
+  return {.kind = kind,
+          .inner = m.Count("ssm.inner_size", kWidest),
+          .convolution = m.Count("ssm.conv_kernel", 64),
+          .state = m.Count("ssm.state_size", 65536),
+          .heads = m.Count("ssm.time_step_rank", kWidest),
+          .groups = kind == RecurrentKind::kMamba ? 1 : m.Count("ssm.group_count", 65536)};
+}
+
 void AddWindows(Metadata& m, DecoderSpec& spec, int64_t window, int64_t default_period, FullLayer full) {
   if (window == 0) return;
   const gguf::Entry* entry = m.file().Find(m.architecture() + ".attention.sliding_window_pattern");

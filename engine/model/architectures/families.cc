@@ -33,14 +33,17 @@ namespace inferd::model {
   FAMILY("gpt2", Gpt2)                       \
   FAMILY("gptneox", GptNeox)                 \
   FAMILY("granite", Granite)                 \
+  FAMILY("granitehybrid", GraniteHybrid)     \
   FAMILY("granitemoe", GraniteMoe)           \
   FAMILY("hunyuan-dense", HunyuanDense)      \
   FAMILY("hunyuan-moe", HunyuanMoe)          \
   FAMILY("internlm2", Llama)                 \
   FAMILY("jais", Jais)                       \
+  FAMILY("jamba", Jamba)                     \
   FAMILY("lfm2", Lfm2)                       \
   FAMILY("lfm2moe", Lfm2Moe)                 \
   FAMILY("llama", Llama)                     \
+  FAMILY("llama4", Llama4)                   \
   FAMILY("mamba", Mamba)                     \
   FAMILY("mamba2", Mamba2)                   \
   FAMILY("minicpm", Minicpm)                 \
@@ -48,6 +51,7 @@ namespace inferd::model {
   FAMILY("modern-bert", ModernBert)          \
   FAMILY("mpt", Mpt)                         \
   FAMILY("nemotron", Nemotron)               \
+  FAMILY("nemotron_h", NemotronH)            \
   FAMILY("nomic-bert", NomicBert)            \
   FAMILY("nomic-bert-moe", NomicBertMoe)     \
   FAMILY("olmo", Olmo)                       \

@@ -6,12 +6,8 @@ namespace inferd::model {
 
 namespace {
 
-DecoderSpec CommonMamba(Metadata& m, RecurrentSpec mixer) {
+DecoderSpec OnlyMixers(Metadata& m, const RecurrentSpec& mixer) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
-  mixer.inner = m.Count("ssm.inner_size", 1 << 20);
-  mixer.convolution = m.Count("ssm.conv_kernel", 64);
-  mixer.state = m.Count("ssm.state_size", 65536);
-  mixer.heads = m.Count("ssm.time_step_rank", 1 << 20);
   ForEachLayer(spec, [&](LayerSpec& layer) {
     layer.attention = {};
     layer.feed_forward = {};
@@ -23,12 +19,11 @@ DecoderSpec CommonMamba(Metadata& m, RecurrentSpec mixer) {
 }  // namespace
 
 DecoderSpec DescribeMamba(Metadata& m) {
-  const bool norms = m.FlagOr("ssm.dt_b_c_rms", false) || HasTensor(m, "blk.0.ssm_dt_norm.weight");
-  return CommonMamba(m, {.kind = RecurrentKind::kMamba, .norm_dt_b_c = norms});
+  RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kMamba);
+  mixer.norm_dt_b_c = m.FlagOr("ssm.dt_b_c_rms", false) || HasTensor(m, "blk.0.ssm_dt_norm.weight");
+  return OnlyMixers(m, mixer);
 }
 
-DecoderSpec DescribeMamba2(Metadata& m) {
-  return CommonMamba(m, {.kind = RecurrentKind::kMamba2, .groups = m.Count("ssm.group_count", 65536)});
-}
+DecoderSpec DescribeMamba2(Metadata& m) { return OnlyMixers(m, ReadMixer(m, RecurrentKind::kMamba2)); }
 
 }  // namespace inferd::model

@@ -7,12 +7,7 @@ DecoderSpec DescribeQwen35(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   spec.norm_places.before_feed_forward = "post_attention_norm";
   AddRope(m, spec, RopePairing::kHalves);
-  const RecurrentSpec mixer{.kind = RecurrentKind::kGatedDeltaNet,
-                            .inner = m.Count("ssm.inner_size", 1 << 20),
-                            .convolution = m.Count("ssm.conv_kernel", 64),
-                            .state = m.Count("ssm.state_size", 65536),
-                            .heads = m.Count("ssm.time_step_rank", 65536),
-                            .groups = m.Count("ssm.group_count", 65536)};
+  const RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kGatedDeltaNet);
   const auto layers = static_cast<int64_t>(spec.layers.size());
   const int64_t interval = m.CountOr("full_attention_interval", 4);
   std::vector<int64_t> recurrent = m.CountPerLayer("attention.recurrent_layers", layers, -1);

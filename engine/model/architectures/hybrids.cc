@@ -1,0 +1,61 @@
+// Hybrids of Mamba and attention: Jamba (arXiv 2403.19887), Granite 4, and Nemotron-H (arXiv 2504.03624), whose layers are
+// one of three: a mixer, attention, or a feed-forward network. Layers without KV heads have the recurrent mixer.
+#include "engine/model/architectures/common.h"
+#include <string>
+
+namespace inferd::model {
+
+DecoderSpec DescribeGraniteMoe(Metadata& m);
+
+namespace {
+
+void UseMixerWithoutKvHeads(DecoderSpec& spec, const RecurrentSpec& mixer) {
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    if (layer.attention.kv_heads > 0) return;
+    layer.attention = {};
+    layer.recurrent = mixer;
+  });
+}
+
+}  // namespace
+
+DecoderSpec DescribeJamba(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kMamba);
+  mixer.norm_dt_b_c = true;
+  UseMixerWithoutKvHeads(spec, mixer);
+  const DecoderSpec dense = spec;
+  AddExperts(m, spec);
+  ForEachExpertLayer(spec, [](ExpertSpec& experts) { experts.normalize = false; });
+  for (size_t i = 0; i < spec.layers.size(); ++i) {  // some layers only
+    if (!HasTensor(m, "blk." + std::to_string(i) + ".ffn_gate_inp.weight")) {
+      spec.layers[i].feed_forward = dense.layers[i].feed_forward;
+    }
+  }
+  return spec;
+}
+
+DecoderSpec DescribeGraniteHybrid(Metadata& m) {
+  DecoderSpec spec = DescribeGraniteMoe(m);
+  if (!m.FlagOr("rope.scaling.finetuned", true)) {
+    ForEachLayer(spec, [](LayerSpec& layer) { layer.attention.rope = -1; });
+  }
+  UseMixerWithoutKvHeads(spec, ReadMixer(m, RecurrentKind::kMamba2));
+  return spec;
+}
+
+DecoderSpec DescribeNemotronH(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  const RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kMamba2);
+  spec.norm_places.before_feed_forward = "attn_norm";
+  UsePlainFeedForward(spec, Activation::kReluSquared);
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    const bool feeds = layer.feed_forward.width > 0, attends = layer.attention.kv_heads > 0 && !feeds;
+    if (!attends) layer.attention = {};
+    if (!attends && !feeds) layer.recurrent = mixer;
+    layer.norm_before_mixer = !feeds;
+  });
+  return spec;
+}
+
+}  // namespace inferd::model
