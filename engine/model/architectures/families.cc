@@ -8,6 +8,7 @@ namespace inferd::model {
   FAMILY("arcee", Arcee)                     \
   FAMILY("baichuan", Baichuan)               \
   FAMILY("bailingmoe", BailingMoe)           \
+  FAMILY("bailingmoe2", BailingMoe2)         \
   FAMILY("bert", Bert)                       \
   FAMILY("bloom", Bloom)                     \
   FAMILY("chatglm", Chatglm)                 \
@@ -21,6 +22,7 @@ namespace inferd::model {
   FAMILY("ernie4_5", Ernie)                  \
   FAMILY("ernie4_5-moe", ErnieMoe)           \
   FAMILY("exaone", Exaone)                   \
+  FAMILY("exaone-moe", ExaoneMoe)            \
   FAMILY("exaone4", Exaone4)                 \
   FAMILY("falcon", Falcon)                   \
   FAMILY("gemma", Gemma)                     \
@@ -57,6 +59,7 @@ namespace inferd::model {
   FAMILY("olmo", Olmo)                       \
   FAMILY("olmo2", Olmo2)                     \
   FAMILY("olmoe", Olmoe)                     \
+  FAMILY("openelm", Qwen3)                   \
   FAMILY("orion", Orion)                     \
   FAMILY("phi2", Phi2)                       \
   FAMILY("phi3", Phi3)                       \

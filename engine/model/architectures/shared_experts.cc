@@ -1,5 +1,6 @@
 // Families in the manner of DeepSeek (arXiv 2401.06066): some dense layers first, then routed experts beside shared ones.
-// dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling (bailingmoe, arXiv 2503.05139), Hunyuan-A13B.
+// dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling 1 and 2 (bailingmoe, arXiv 2503.05139), K-EXAONE,
+// Hunyuan-A13B.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -17,6 +18,12 @@ void AddSharedExperts(Metadata& m, DecoderSpec& spec, Gating gating) {
     experts.weight_scale = scale;
     experts.shared_width = experts.width * shared;
   });
+}
+
+// Ling 2 and K-EXAONE may give the shared expert a width of its own.
+void WidenSharedExperts(Metadata& m, DecoderSpec& spec, int64_t count) {
+  const int64_t width = m.CountOr("expert_shared_feed_forward_length", 0);
+  if (width > 0) ForEachExpertLayer(spec, [&](ExpertSpec& experts) { experts.shared_width = width * count; });
 }
 
 }  // namespace
@@ -43,6 +50,29 @@ DecoderSpec DescribeBailingMoe(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kNeighbours);
   AddSharedExperts(m, spec, Gating::kSoftmax);
+  return spec;
+}
+
+DecoderSpec DescribeBailingMoe2(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  AddSharedExperts(m, spec, ReadGating(m, Gating::kSigmoid));
+  WidenSharedExperts(m, spec, m.CountOr("expert_shared_count", 1, kernels::kMaximumExperts));
+  ForEachLayer(spec, [](LayerSpec& layer) { layer.attention.qk_norm = QkNorm::kShared; });
+  return spec;
+}
+
+// Three of four layers have a window, and only those have RoPE.
+DecoderSpec DescribeExaoneMoe(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  AddWindows(m, spec, m.Count("attention.sliding_window"), 4);
+  AddSharedExperts(m, spec, ReadGating(m, Gating::kSigmoid));
+  WidenSharedExperts(m, spec, 1);
+  ForEachLayer(spec, [](LayerSpec& layer) {
+    layer.attention.qk_norm = QkNorm::kShared;
+    if (layer.attention.window == 0) layer.attention.rope = -1;
+  });
   return spec;
 }
 
