@@ -226,6 +226,4 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supe
   return std::unique_ptr<AdminServer>(new AdminServer(std::move(impl)));
 }
 
-void AdminServer::Shutdown() { impl_->server->Shutdown(std::chrono::system_clock::now()); }
-
 }  // namespace inferd::daemon

@@ -14,10 +14,8 @@ class AdminServer {
  public:
   // Accepts connections on `listening_fd` (which stays the caller's) on the supervisor's loop.
   static absl::StatusOr<std::unique_ptr<AdminServer>> Start(Supervisor& supervisor, int listening_fd);
+  // Only when no call is left: a stream of routes lives on the loop. A daemon that ends lets the kernel close them.
   ~AdminServer();
-
-  // Ends all calls. The supervisor's loop need not run.
-  void Shutdown();
 
  private:
   struct Impl;

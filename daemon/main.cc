@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "daemon/reload.h"
 #include "daemon/supervisor.h"
+#include "proto/grpc_log.h"
 
 namespace inferd::daemon {
 namespace {
@@ -72,12 +73,13 @@ int Check(const std::string& file) {
 
 int Serve(const Flags& flags, const config::Config& config) {
   StartLog({.process = "inferd", .level = config.log.level, .format = config.log.format});
+  TakeOverGrpcLog();
   auto supervisor = Supervisor::Create({.config_file = flags.config, .programs = flags.programs}, config);
   if (!supervisor.ok()) return Fail(supervisor.status(), kExitFailed);
   const int exit_code = (*supervisor)->Run();
-  supervisor->reset();
   StopLog();
-  return exit_code;
+  // Calls to the admin service that are still open run on threads that use what a return would destroy.
+  _exit(exit_code);
 }
 
 int Main(int argc, char** argv) {

@@ -42,7 +42,7 @@ struct Supervisor::Impl {
   std::unique_ptr<GatewayKeeper> gateway;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<AdminServer> admin_server;
-  ServiceManager manager;
+  std::unique_ptr<ServiceManager> manager = std::make_unique<ServiceManager>();
   Phase phase = Phase::kStarting;
   bool change_posted = false;
   WallTime started_at;
@@ -122,9 +122,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
 }
 
 Supervisor::Supervisor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Supervisor::~Supervisor() {
-  if (impl_->admin_server != nullptr) impl_->admin_server->Shutdown();
-}
+Supervisor::~Supervisor() = default;
 
 // ------------------------------------------------------------------------------------------------------------- running
 
@@ -135,13 +133,14 @@ int Supervisor::Run() {
                             {"grpc", impl_->config.listen.grpc.ToString()},
                             {"admin", impl_->config.listen.admin.ToString()},
                             {"models", impl_->config.models.size()}});
-  impl_->manager.Status("starting");
+  impl_->manager->Status("starting");
   if (const auto interval = ServiceManager::WatchdogInterval()) impl_->FeedWatchdog(*interval);
   impl_->StartModels();
   impl_->gateway->Start();
   impl_->OnChange();
   impl_->loop->Run();
   unlink(impl_->config.listen.admin.path.c_str());
+  impl_->manager.reset();  // sends what is waiting
   LogInfo("inferd ends");
   return kExitDone;
 }
@@ -159,7 +158,7 @@ void Supervisor::Impl::StartModels() {
 }
 
 void Supervisor::Impl::FeedWatchdog(Milliseconds interval) {
-  manager.FeedWatchdog();
+  manager->FeedWatchdog();
   loop->RunAfter(interval, [this, interval] { FeedWatchdog(interval); });
 }
 
@@ -205,10 +204,10 @@ void Supervisor::Impl::AfterChange() {
 }
 
 void Supervisor::Impl::ReportReadiness() {
-  if (phase == Phase::kServing) return manager.Status(fleet->Summary());
+  if (phase == Phase::kServing) return manager->Status(fleet->Summary());
   if (gateway->state() != WorkerState::kReady || !fleet->Settled()) return;
   phase = Phase::kServing;
-  manager.Ready(fleet->Summary());
+  manager->Ready(fleet->Summary());
   LogInfo("serving", {{"http", config.listen.http.ToString()}, {"state", fleet->Summary()}});
 }
 
@@ -218,7 +217,7 @@ void Supervisor::Impl::ReportReadiness() {
 void Supervisor::Impl::BeginDrain() {
   phase = Phase::kDraining;
   drain_deadline = loop->clock().Now() + config.supervisor.drain;
-  manager.Stopping("finishing requests");
+  manager->Stopping("finishing requests");
   operations->Cancel();
   gateway->StopAll(config.supervisor.drain);
   ContinueDrain();
@@ -249,7 +248,7 @@ void Supervisor::Impl::ApplySettings(const ReloadPlan& plan) {
 
 void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
   if (dry_run) return operations->Reload(true, std::move(done));
-  if (reloads_running++ == 0) manager.Reloading(loop->clock().Now());
+  if (reloads_running++ == 0) manager->Reloading(loop->clock().Now());
   operations->Reload(false, [this, done = std::move(done)](absl::StatusOr<std::vector<std::string>> changes) {
     if (changes.ok()) {
       ++reloads_ok;
@@ -260,7 +259,7 @@ void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<st
       last_reload = MessageOf(changes.status());
       LogError("reload failed, the old configuration goes on", {{"reason", last_reload}});
     }
-    if (--reloads_running == 0 && phase == Phase::kServing) manager.Ready(fleet->Summary());
+    if (--reloads_running == 0 && phase == Phase::kServing) manager->Ready(fleet->Summary());
     done(std::move(changes));
   });
 }

@@ -2,7 +2,7 @@
 // order. One thread, one loop; nothing in it blocks.
 //
 //   ASSIGN_OR_RETURN(auto supervisor, Supervisor::Create({.config_file = file, .programs = directory}, config));
-//   return supervisor->Run();            // until SIGTERM; the exit code
+//   _exit(supervisor->Run());            // until SIGTERM; the exit code
 #pragma once
 
 #include <functional>
@@ -38,7 +38,8 @@ class Supervisor {
                                                             const config::Config& config);
   ~Supervisor();
 
-  // Starts everything and returns when everything has ended.
+  // Starts everything and returns when everything has ended but the admin server, whose threads still use this object:
+  // the process is to end without destroying it.
   int Run();
 
   // For the admin service, on the loop's thread.

@@ -11,6 +11,7 @@
 #include "config/base/status.h"
 #include "config/load.h"
 #include "gateway/gateway.h"
+#include "proto/grpc_log.h"
 
 namespace inferd::gateway {
 namespace {
@@ -54,6 +55,7 @@ int Run(const Flags& flags) {
   absl::Notification stop;
   auto child = ChildProcess::Start(flags.child, [&stop](int) { stop.Notify(); });
   StartLog({.process = "inferd-gateway", .level = config->log.level, .format = config->log.format});
+  TakeOverGrpcLog();
   if (!child.ok()) return Fail(nullptr, child.status(), kExitFailed);
   absl::StatusOr<GatewaySockets> sockets = OpenSockets(flags, *config);
   if (!sockets.ok()) return Fail(child->get(), sockets.status(), kExitFailed);

@@ -14,6 +14,7 @@
 #include "config/base/status.h"
 #include "config/environment.h"
 #include "config/load.h"
+#include "proto/grpc_log.h"
 #include "worker/loaded_model.h"
 #include "worker/options.h"
 #include "worker/sandbox.h"
@@ -110,6 +111,7 @@ int Main(int argc, const char* const* argv) {
   if (!process.ok()) return kExitFailed;
   tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});
+  TakeOverGrpcLog();
   const int exit_code = Serve(**process, options, stop);
   StopLog();
   return exit_code;

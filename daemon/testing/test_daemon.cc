@@ -138,6 +138,19 @@ std::vector<std::string> TestDaemon::Notifications() const {
   return std::exchange(notifications_, {});
 }
 
+std::string TestDaemon::NextNotification(const std::string& part) const {
+  std::string found;
+  EXPECT_TRUE(WaitUntil([&] {
+    ReadNotifications();
+    while (!notifications_.empty() && found.empty()) {
+      if (notifications_.front().find(part) != std::string::npos) found = notifications_.front();
+      notifications_.erase(notifications_.begin());
+    }
+    return !found.empty();
+  })) << part;
+  return found;
+}
+
 v1::StatusResponse TestDaemon::WaitFor(const std::string& what,
                                        const std::function<bool(const v1::StatusResponse&)>& condition) const {
   v1::StatusResponse response;

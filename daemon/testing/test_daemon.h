@@ -46,6 +46,8 @@ class TestDaemon {
   std::string log() const;
   // Messages that the service manager's socket got since the last call.
   std::vector<std::string> Notifications() const;
+  // The next message with `part` in it; fails the test if none comes.
+  std::string NextNotification(const std::string& part) const;
 
   v1::Admin::Stub& admin() const { return *admin_; }
   // Polls the status until `condition` holds, for at most 20 s; fails the test with `what` otherwise.

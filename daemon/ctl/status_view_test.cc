@@ -1,0 +1,84 @@
+#include "daemon/ctl/status_view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "inferd/v1/admin.pb.h"
+#include "inferd/v1/inference.pb.h"
+
+namespace inferd::daemon {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+v1::StatusResponse Sample() {
+  v1::StatusResponse status;
+  status.set_version("1.2.3");
+  status.set_state("ready");
+  status.set_started_unix_seconds(1'000'000);
+  status.set_reloads_ok(uint64_t{1} << 40);
+  v1::WorkerStatus& worker = *status.add_workers();
+  worker.set_model("chat");
+  worker.set_version(3);
+  worker.set_state("BACKOFF");
+  worker.set_backoff_ms(250);
+  worker.set_last_error("killed\x1b[31m by\r signal 9");
+  worker.add_aliases("default");
+  return status;
+}
+
+TEST(StatusJson, NumbersAreNumbersAndEveryFieldIsThere) {
+  const auto json = boost::json::parse(StatusJson(Sample()));
+  EXPECT_EQ(json.at("reloads_ok").to_number<uint64_t>(), uint64_t{1} << 40);
+  const auto& worker = json.at("workers").as_array().at(0);
+  EXPECT_EQ(worker.at("version").to_number<int>(), 3);
+  EXPECT_EQ(worker.at("restarts").to_number<int>(), 0);
+  EXPECT_EQ(worker.at("aliases").as_array().at(0).as_string(), "default");
+  EXPECT_EQ(json.at("gateway").at("state").as_string(), "");
+}
+
+TEST(StatusTable, ShowsStatesAgesAndErrors) {
+  const std::string text = StatusTable(Sample(), std::chrono::system_clock::from_time_t(1'000'000 + 2 * 3600 + 60));
+  EXPECT_THAT(text, HasSubstr("inferd 1.2.3  ready"));
+  EXPECT_THAT(text, HasSubstr("up 2h 1m"));
+  EXPECT_THAT(text, HasSubstr("BACKOFF 250 ms"));
+  EXPECT_THAT(text, HasSubstr("chat@3: killed"));
+}
+
+TEST(StatusTable, CannotDriveTheTerminal) {
+  const std::string text = StatusTable(Sample(), WallTime());
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("\r")));
+}
+
+TEST(Printable, KeepsTextAndReplacesControls) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"a\tb\nc", "a\tb\nc"},
+      {"grün 語 🙂", "grün 語 🙂"},
+      {"\x1b]0;title\x07", "\uFFFD]0;title\uFFFD"},
+      {"\x7f", "\uFFFD"},
+      {"\xc2\x9b"
+       "31m",
+       "\uFFFD"
+       "31m"},  // CSI as one character
+      {"\xff", "\uFFFD"},
+  };
+  for (const auto& [text, printable] : cases) EXPECT_EQ(Printable(text), printable);
+}
+
+TEST(ModelsTable, SaysWhenThereAreNone) {
+  EXPECT_EQ(ModelsTable({}), "no models\n");
+  v1::ListModelsResponse models;
+  v1::ModelInfo& model = *models.add_models();
+  model.set_name("chat");
+  model.set_parameters(134'515'008);
+  model.set_size_bytes(98 << 20);
+  EXPECT_THAT(ModelsTable(models), HasSubstr("135M"));
+  EXPECT_THAT(ModelsTable(models), HasSubstr("98 MiB"));
+}
+
+}  // namespace
+}  // namespace inferd::daemon
