@@ -56,6 +56,9 @@ void DirectMXFP4(const uint8_t* rows, size_t stride, const uint8_t* next, const 
 void DirectQ4_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 void DirectQ5_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 void DirectQ6_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ2_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectQ3_K(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+void DirectIQ4_XS(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 
