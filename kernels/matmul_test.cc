@@ -8,12 +8,14 @@
 
 #include "kernels/activations.h"
 #include "kernels/kernels.h"
+#include "kernels/testing/guarded_bytes.h"
 #include "kernels/testing/weights.h"
 
 namespace inferd::kernels {
 namespace {
 
 using testing::AlignedBytes;
+using testing::GuardedBytes;
 using testing::Weights;
 
 std::vector<const Kernels*> VariantsHere() {
@@ -28,12 +30,16 @@ struct Shape {
   int64_t rows, k, tokens;
 };
 
+GuardedBytes ScratchFor(const Kernels& kernels, TensorType type, int64_t k) {
+  return GuardedBytes(std::vector<uint8_t>((kernels.matmul_scratch_bytes(type, k) + 63) / 64 * 64));
+}
+
 // [tokens][rows]; rows outside begin..end keep the value 77.
 std::vector<float> Multiply(const Kernels& kernels, const Weights& weights, const AlignedBytes& activations,
                             int64_t tokens, const int32_t* activation_rows = nullptr, int64_t begin = 0,
                             int64_t end = -1) {
   std::vector<float> out(static_cast<size_t>(weights.rows * tokens), 77.0f);
-  AlignedBytes scratch(kernels.matmul_scratch_bytes(weights.type, weights.k));
+  GuardedBytes scratch = ScratchFor(kernels, weights.type, weights.k);
   kernels.matmul({.weights = weights.Matrix(),
                   .row_begin = begin,
                   .row_end = end < 0 ? weights.rows : end,
@@ -238,6 +244,38 @@ TEST_P(MatmulOfType, TakesAnyChoiceOfActivationRowsAndAnyPartOfTheWeightRows) {
       EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, kTokens, rows, begin, end),
                            Multiply(reference, weights, y, kTokens, rows, begin, end)))
           << kernels->name << " " << begin << ".." << end;
+    }
+  }
+}
+
+TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
+  std::mt19937_64 random(7);
+  const int64_t block = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 1);
+  for (const int64_t rows : {1, 16, 33}) {
+    for (const int64_t blocks : {1, 2, 3, 4, 5, 17}) {
+      const int64_t k = block * blocks;
+      const Weights weights = testing::RandomWeights(GetParam(), rows, k, random);
+      const GuardedBytes guarded(weights.bytes);
+      const std::vector<float> x = testing::RandomActivations(2, k, random);
+      for (const Kernels* kernels : VariantsHere()) {
+        const AlignedBytes y = testing::Quantized(*kernels, TraitsOf(GetParam()).activation, x, 2, k);
+        GuardedBytes scratch = ScratchFor(*kernels, GetParam(), k);
+        std::vector<float> out(static_cast<size_t>(2 * rows)), row(static_cast<size_t>(k));
+        for (const int64_t tokens : {1, 2}) {
+          kernels->matmul({.weights = {GetParam(), guarded.data(), rows, k, weights.row_bytes},
+                           .row_begin = 0,
+                           .row_end = rows,
+                           .activations = y.data(),
+                           .tokens = tokens,
+                           .out = out.data(),
+                           .out_stride = rows,
+                           .scratch = scratch.data()});
+          const std::vector<float> expected = Multiply(*kernels, weights, y, tokens);
+          EXPECT_EQ(std::memcmp(out.data(), expected.data(), expected.size() * sizeof(float)), 0) << kernels->name;
+        }
+        kernels->dequantize_row(GetParam(), guarded.data() + static_cast<size_t>(rows - 1) * weights.row_bytes, k,
+                                row.data());
+      }
     }
   }
 }
