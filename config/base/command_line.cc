@@ -12,7 +12,13 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* 
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success, std::cout, std::cerr);
   } catch (const CLI::ParseError& error) {
-    app.exit(error, std::cerr, std::cerr);
+    // An unknown verb is more to the point than that a verb is missing.
+    const std::vector<std::string> unknown = app.remaining();
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty()) {
+      app.exit(CLI::ExtrasError(app.get_name(), unknown), std::cerr, std::cerr);
+    } else {
+      app.exit(error, std::cerr, std::cerr);
+    }
     return 2;
   }
 }

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 
 #include "config/base/child_process.h"
-#include "config/base/signals.h"
 #include "config/base/status.h"
 #include "config/environment.h"
 #include "daemon/ctl/line_editor.h"
@@ -67,12 +65,10 @@ absl::Status AskAndPrint(Conversation& conversation, const std::string& message,
 
 }  // namespace
 
-int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options) {
-  const absl::StatusOr<UniqueFd> interrupts = OpenSignalFd({SIGINT});
-  if (!interrupts.ok()) return PrintError(interrupts.status()), kExitFailed;
+int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, int interrupts) {
   Conversation conversation(std::move(channel), options);
   const std::string home = config::HomeDirectory();
-  LineEditor editor("> ", home.empty() ? "" : home + "/.inferctl_history", interrupts->get());
+  LineEditor editor("> ", home.empty() ? "" : home + "/.inferctl_history", interrupts);
   if (editor.interactive()) fmt::print("Talking to {}. /help lists the commands.\n", Printable(options.model));
   int exit_code = kExitDone;
   while (const std::optional<std::string> line = editor.Read()) {
@@ -81,7 +77,7 @@ int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options) 
       if (!RunCommand(*line, conversation)) break;
       continue;
     }
-    const absl::Status status = AskAndPrint(conversation, *line, interrupts->get());
+    const absl::Status status = AskAndPrint(conversation, *line, interrupts);
     if (!status.ok()) PrintError(status);
     if (status.ok() && editor.interactive()) PrintFacts(conversation.facts());
     // A script wants to know; a person has seen it.
@@ -90,11 +86,10 @@ int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options) 
   return exit_code;
 }
 
-int AskOnce(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, const std::string& message) {
-  const absl::StatusOr<UniqueFd> interrupts = OpenSignalFd({SIGINT});
-  if (!interrupts.ok()) return PrintError(interrupts.status()), kExitFailed;
+int AskOnce(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, const std::string& message,
+            int interrupts) {
   Conversation conversation(std::move(channel), options);
-  const absl::Status status = AskAndPrint(conversation, message, interrupts->get());
+  const absl::Status status = AskAndPrint(conversation, message, interrupts);
   if (!status.ok()) return PrintError(status), kExitFailed;
   return conversation.facts().interrupted ? kExitFailed : kExitDone;
 }

@@ -8,10 +8,12 @@
 
 namespace inferd::daemon {
 
-// Until the end of input or /quit; an interrupt stops an answer, not the program. The exit code.
-int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options);
+// Until the end of input or /quit; SIGINT, read from the signalfd `interrupts`, stops an answer and not the program. The
+// exit code.
+int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, int interrupts);
 
 // One question, one answer on standard output. The exit code.
-int AskOnce(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, const std::string& message);
+int AskOnce(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, const std::string& message,
+            int interrupts);
 
 }  // namespace inferd::daemon

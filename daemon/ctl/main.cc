@@ -1,6 +1,7 @@
 // inferctl: asks a running inferd, on its admin socket.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "config/base/child_process.h"
 #include "config/base/command_line.h"
+#include "config/base/signals.h"
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/load.h"
@@ -124,11 +126,18 @@ int RunVerb(const std::string& verb, const Flags& flags) {
     drain = *parsed;
   }
   const auto drain_ms = static_cast<uint64_t>(drain.count());
+  // Before gRPC starts its threads: they must not take the signal either.
+  absl::StatusOr<UniqueFd> interrupts = UniqueFd();
+  if (verb == "chat" || verb == "top") interrupts = OpenSignalFd({SIGINT});
+  if (!interrupts.ok()) {
+    fmt::print(stderr, "inferctl: {}\n", MessageOf(interrupts.status()));
+    return kExitFailed;
+  }
   const AdminClient client(flags.admin);
   if (verb == "status") return client.Status(flags.json);
   if (verb == "models") return client.Models(flags.json);
-  if (verb == "top") return client.Top(flags.rounds);
-  if (verb == "chat") return client.Chat(flags.chat, flags.message);
+  if (verb == "top") return client.Top(flags.rounds, interrupts->get());
+  if (verb == "chat") return client.Chat(flags.chat, flags.message, interrupts->get());
   if (verb == "reload") return client.Reload(flags.dry_run);
   if (verb == "load") return client.Load(flags.model, flags.path, flags.dry_run);
   if (verb == "unload") return client.Unload(flags.model, flags.version, drain_ms);

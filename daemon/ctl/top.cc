@@ -4,12 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <map>
 
 #include "config/base/child_process.h"
-#include "config/base/signals.h"
 #include "config/base/status.h"
 #include "daemon/ctl/status_view.h"
 #include "daemon/ctl/verbs.h"
@@ -65,9 +63,7 @@ class WorkerWatch {
 
 }  // namespace
 
-int Top(v1::Admin::Stub& admin, uint64_t rounds) {
-  const absl::StatusOr<UniqueFd> interrupts = OpenSignalFd({SIGINT, SIGTERM});
-  if (!interrupts.ok()) return kExitFailed;
+int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
   WorkerWatch watch;
   const bool clears = isatty(STDOUT_FILENO) != 0;
   for (uint64_t round = 0; rounds == 0 || round < rounds; ++round) {
@@ -83,7 +79,7 @@ int Top(v1::Admin::Stub& admin, uint64_t rounds) {
     for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
     fmt::print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
     std::fflush(stdout);
-    pollfd entry{interrupts->get(), POLLIN, 0};
+    pollfd entry{interrupts, POLLIN, 0};
     const bool last = rounds != 0 && round + 1 == rounds;
     if (!last && poll(&entry, 1, kIntervalMilliseconds) > 0) break;
   }

@@ -17,7 +17,7 @@
 
 namespace inferd::daemon {
 
-int Top(v1::Admin::Stub& admin, uint64_t rounds);  // top.cc
+int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts);  // top.cc
 
 namespace {
 
@@ -107,7 +107,7 @@ int AdminClient::Models(bool as_json) const {
   return impl_->ExitCode(status);
 }
 
-int AdminClient::Chat(ChatOptions options, const std::string& message) const {
+int AdminClient::Chat(ChatOptions options, const std::string& message, int interrupts) const {
   v1::StatusResponse daemon;
   if (const grpc::Status status = impl_->GetStatus(daemon); !status.ok()) return impl_->ExitCode(status);
   if (options.model.empty()) options.model = DefaultModel(daemon);
@@ -118,7 +118,7 @@ int AdminClient::Chat(ChatOptions options, const std::string& message) const {
   // A single answer is for scripts and first looks: the same each time.
   if (!options.temperature) options.temperature = message.empty() ? 0.7 : 0.0;
   const auto channel = impl_->PublicChannel(daemon);
-  return message.empty() ? RunChat(channel, options) : AskOnce(channel, options, message);
+  return message.empty() ? RunChat(channel, options, interrupts) : AskOnce(channel, options, message, interrupts);
 }
 
 int AdminClient::Reload(bool dry_run) const {
@@ -212,6 +212,6 @@ int AdminClient::Drain(const std::string& model, uint64_t deadline_ms) const {
   return impl_->ExitCode(status);
 }
 
-int AdminClient::Top(uint64_t rounds) const { return daemon::Top(*impl_->stub, rounds); }
+int AdminClient::Top(uint64_t rounds, int interrupts) const { return daemon::Top(*impl_->stub, rounds, interrupts); }
 
 }  // namespace inferd::daemon

@@ -21,7 +21,7 @@ class AdminClient {
   int Models(bool as_json) const;
   // With an empty message a conversation on the terminal; without a model the one named or aliased "default", else the
   // first that is ready.
-  int Chat(ChatOptions options, const std::string& message) const;
+  int Chat(ChatOptions options, const std::string& message, int interrupts) const;
   int Reload(bool dry_run) const;
   int Load(const std::string& model, const std::string& path, bool dry_run) const;
   int Unload(const std::string& model, uint64_t version, uint64_t drain_ms) const;
@@ -31,7 +31,7 @@ class AdminClient {
   int Traffic(const std::string& model, const std::vector<std::string>& weights, const std::string& rollback_on) const;
   int Drain(const std::string& model, uint64_t deadline_ms) const;
   // Prints load and memory of each worker every second until an interrupt, or `rounds` times.
-  int Top(uint64_t rounds) const;
+  int Top(uint64_t rounds, int interrupts) const;
 
  private:
   struct Impl;

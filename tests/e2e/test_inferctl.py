@@ -1,0 +1,136 @@
+"""inferctl as an operator and a chatting person use it, the latter on a real terminal."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+from daemon import BIN
+
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+
+
+class Terminal:
+    """A program on a pseudo-terminal: type() and expect()."""
+
+    def __init__(self, arguments, home):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(arguments[0], arguments, {**os.environ, "HOME": str(home), "TERM": "xterm"})
+        self.seen = b""
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, pattern, seconds=60):
+        """Reads until the pattern matches what came since the last match; returns the text up to its end."""
+        end = time.monotonic() + seconds
+        while True:
+            plain = ESCAPES.sub(b"", self.seen)
+            match = re.search(pattern.encode(), plain)
+            if match:
+                self.seen = plain[match.end():]
+                return plain[: match.end()].decode(errors="replace")
+            if time.monotonic() > end or not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                raise TimeoutError(f"no {pattern!r} in {plain!r}")
+            try:
+                self.seen += os.read(self.fd, 65536)
+            except OSError:
+                raise EOFError(f"ended without {pattern!r}: {plain!r}") from None
+
+    def wait(self):
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+@pytest.fixture
+def chat(daemon, tmp_path):
+    terminal = Terminal([str(BIN / "inferctl"), "--admin", daemon.admin, "chat", "smollm2", "--temperature", "0"], tmp_path)
+    terminal.expect("> ")
+    yield terminal
+    try:
+        os.kill(terminal.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    os.close(terminal.fd)
+
+
+def test_chat_answers_remembers_and_forgets(chat):
+    chat.type("My name is Aurelia. Say hello to me by name.\n")
+    assert "Aurelia" in chat.expect(r"\[\d+ tokens, .*?\]").split("by name.", 1)[1]
+    chat.expect("> ")
+    chat.type("/reset\n")
+    chat.expect("forgotten")
+    chat.type("What is the capital of France? Answer in one sentence.\n")
+    answer = chat.expect(r"\[\d+ tokens, .*?\]")
+    assert "Paris" in answer and "Aurelia" not in answer.split("sentence.", 1)[1]
+    chat.type("/quit\n")
+    assert chat.wait() == 0
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(chat):
+    chat.type("Write a very long story about a dragon.\n")
+    chat.expect(r"dragon\.\s*\S+ \S+ \S+")
+    chat.type("\x03")
+    chat.expect(r"\[stopped\]", 20)
+    chat.expect("> ")
+    chat.type("/help\n")
+    chat.expect("/reset")
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_system_message_is_told(chat):
+    chat.type("/system You always answer with the single word BANANA.\n")
+    chat.expect("system message is set")
+
+
+def test_status_and_models(daemon):
+    text = daemon.inferctl("status").stdout
+    assert "smollm2" in text and "READY" in text
+    status = daemon.status()
+    assert status["workers"][0]["state"] == "READY" and status["workers"][0]["pid"] in daemon.children()["inferd-worker"]
+    assert "smollm2" in daemon.inferctl("models").stdout
+
+
+@pytest.mark.parametrize("arguments,code,words", [
+    (["--admin", "unix:/nowhere/admin.sock", "status"], 1, ["/nowhere/admin.sock"]),
+    (["fly"], 2, ["fly"]), ([], 2, ["subcommand"]), (["chat", "--temperature", "9"], 2, ["temperature"]),
+])
+def test_mistakes_are_explained(arguments, code, words):
+    result = subprocess.run([BIN / "inferctl", *arguments], capture_output=True, text=True, timeout=30)
+    assert result.returncode == code
+    for word in words:
+        assert word in result.stderr
+
+
+def test_unknown_model_is_named(daemon):
+    result = daemon.inferctl("chat", "nobody", "--message", "hi")
+    assert result.returncode == 1 and "nobody" in result.stderr
+
+
+def test_configuration_prints_and_checks(daemon, tmp_path):
+    printed = subprocess.run([BIN / "inferd", "--print-config", "--config", daemon.config_path], capture_output=True, text=True, timeout=30)
+    assert printed.returncode == 0 and "smollm2" in printed.stdout and "prefill_tokens" in printed.stdout
+    again = tmp_path / "again.yaml"
+    again.write_text(printed.stdout)
+    checked = subprocess.run([BIN / "inferd", "--check", "--config", again], capture_output=True, text=True, timeout=30)
+    assert checked.returncode == 0, checked.stderr
+    reprinted = subprocess.run([BIN / "inferd", "--print-config", "--config", again], capture_output=True, text=True, timeout=30)
+    assert reprinted.stdout == printed.stdout
+
+
+def test_version_names_the_kernels():
+    result = subprocess.run([BIN / "inferd", "--version"], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 0 and re.search(r"reference|avx2|avx512|neon", result.stdout), result.stdout
+
+
+def test_reload_reports_errors_and_keeps_serving(own_daemon):
+    own_daemon.config_path.write_text("models: [{name: smollm2}]\n")
+    result = own_daemon.inferctl("reload")
+    assert result.returncode == 2 and "path" in result.stderr and "inferd.yaml:1" in result.stderr
+    assert own_daemon.post("/v1/completions", {"model": "smollm2", "prompt": "a", "max_tokens": 1})[0] == 200
+    assert json.loads(own_daemon.inferctl("status", "--json").stdout)["reloads_failed"] == 1
