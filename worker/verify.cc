@@ -1,6 +1,7 @@
 // One function a check.
 #include "worker/verify.h"
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -68,7 +69,8 @@ absl::Status VerifyTemplate(const LoadedModel& model) {
 absl::Status VerifyForward(const tokenizer::Tokenizer& tokenizer, device::Device& device) {
   if (device.model().spec().encoder) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer.Encode(kTexts[0], {.add_special = true}));
-  ids.resize(std::min<size_t>(ids.size(), static_cast<size_t>(device.options().context_tokens)));
+  const int64_t most = std::min(device.options().context_tokens, device.options().max_batch_tokens);
+  ids.resize(std::min(ids.size(), static_cast<size_t>(most)));
   ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
   RETURN_IF_ERROR(device.cache().Reserve(*sequence, static_cast<int64_t>(ids.size())));
   const model::SequenceStep step{.sequence = sequence.get(), .tokens = ids, .wanted = model::Rows::kLast};

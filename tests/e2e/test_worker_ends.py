@@ -107,6 +107,13 @@ def test_a_name_that_the_configuration_lacks_is_a_usage_error(tmp_path, model_pa
         assert worker.process.wait(10) == 2
 
 
+def test_the_self_test_fits_into_the_smallest_batch(tmp_path, model_path, protos):
+    with Worker(tmp_path, model_path, protos, context=64, kv_cache={"bytes": "8MiB"},
+                batch={"max_sequences": 1, "prefill_tokens": 1}) as worker:
+        events = list(worker.stub.Generate(long_request(protos.inference)))
+        assert events[-1].finished.usage.completion_tokens == 60
+
+
 def test_an_address_in_use_is_a_failure(tmp_path, model_path, protos):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
