@@ -31,7 +31,7 @@ struct Shape {
 };
 
 GuardedBytes ScratchFor(const Kernels& kernels, TensorType type, int64_t k) {
-  return GuardedBytes(std::vector<uint8_t>((kernels.matmul_scratch_bytes(type, k) + 63) / 64 * 64));
+  return GuardedBytes((kernels.matmul_scratch_bytes(type, k) + 63) / 64 * 64);
 }
 
 // [tokens][rows]; rows outside begin..end keep the value 77.

@@ -17,17 +17,19 @@ namespace inferd::kernels::testing {
 
 class GuardedBytes {
  public:
-  // A copy of `bytes`; begins at 64-byte alignment where their number is a multiple of it.
-  explicit GuardedBytes(const std::vector<uint8_t>& bytes) {
+  // Begins at 64-byte alignment where `size` is a multiple of it; all zero.
+  explicit GuardedBytes(size_t size) {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t readable = (bytes.size() + page - 1) / page * page;
+    const size_t readable = (size + page - 1) / page * page;
     size_ = readable + page;
     void* base = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) std::abort();
     base_ = static_cast<uint8_t*>(base);
     if (mprotect(base_ + readable, page, PROT_NONE) != 0) std::abort();
-    begin_ = base_ + readable - bytes.size();
-    if (!bytes.empty()) std::memcpy(begin_, bytes.data(), bytes.size());
+    begin_ = base_ + readable - size;
+  }
+  explicit GuardedBytes(const std::vector<uint8_t>& bytes) : GuardedBytes(bytes.size()) {
+    std::memcpy(begin_, bytes.data(), bytes.size());
   }
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
