@@ -206,8 +206,12 @@ class LayerBinder {
     RecurrentWeights w;
     w.in = binder_.Matrix(Name("attn_qkv"), spec_.width, channels);
     w.gate = binder_.Matrix(Name("attn_gate"), spec_.width, r.inner);
-    w.alpha = binder_.Matrix(Name("ssm_alpha"), spec_.width, r.heads);
-    w.beta = binder_.Matrix(Name("ssm_beta"), spec_.width, r.heads);
+    if (binder_.Has(Name("ssm_ba.weight"))) {
+      w.beta_alpha = binder_.Matrix(Name("ssm_ba"), spec_.width, 2 * r.heads);
+    } else {
+      w.alpha = binder_.Matrix(Name("ssm_alpha"), spec_.width, r.heads);
+      w.beta = binder_.Matrix(Name("ssm_beta"), spec_.width, r.heads);
+    }
     w.convolution = binder_.Transposed(Name("ssm_conv1d.weight"), channels, r.convolution);
     w.convolution_bias = binder_.VectorIfPresent(Name("ssm_conv1d.bias"), channels);
     w.dt_bias = binder_.Vector(Name("ssm_dt.bias"), r.heads);

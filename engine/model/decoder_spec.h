@@ -119,6 +119,7 @@ struct RecurrentSpec {
   int64_t heads = 0;              // value heads; for kMamba the rank of the time step
   int64_t groups = 0;             // key heads, or groups that share B and C
   bool norm_dt_b_c = false;
+  bool heads_by_group = false;    // gated delta net: value heads of one key head lie side by side, else key heads repeat
 };
 
 struct LayerSpec {

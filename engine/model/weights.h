@@ -66,6 +66,7 @@ struct RecurrentWeights {
   Linear in, out;                           // ssm_in or shortconv.in_proj or attn_qkv; ssm_out
   Linear x, dt;                             // mamba
   Linear gate, alpha, beta;                 // gated delta net
+  Linear beta_alpha;                        // both in one, for each key head its betas, then its alphas
   const float* convolution = nullptr;       // [channels][taps]
   const float* convolution_bias = nullptr;  // [channels]
   const float* a = nullptr;                 // [inner][state] or [heads]

@@ -30,7 +30,7 @@ void VisitLinears(const model::ModelWeights& weights, Visit visit) {
     for (const model::Linear* linear :
          {&a.q, &a.k, &a.v, &a.output, &a.q_a, &a.q_b, &a.kv_a, &a.kv_b, &a.k_b, &a.v_b, &f.gate, &f.up, &f.down, &f.router,
           &f.shared_gate, &f.shared_up, &f.shared_down, &f.shared_router, &r.in, &r.out, &r.x, &r.dt, &r.gate, &r.alpha,
-          &r.beta}) {
+          &r.beta, &r.beta_alpha}) {
       visit(*linear);
     }
     for (const model::ExpertLinear* experts : {&f.expert_gate, &f.expert_up, &f.expert_down}) {

@@ -3,6 +3,7 @@
 // state is carried over the tokens by one thread, in order.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "engine/device/cpu/cpu_device.h"
 #include "engine/device/cpu/recurrent_shape.h"
@@ -22,7 +23,7 @@ void CpuDevice::MixRecurrent(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const model::RecurrentWeights& m = w.recurrent;
-  PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta}));
+  PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta, &m.beta_alpha}));
   inner_.formats = Formats::Of({&m.out});
   inner_.k = r.inner;
   switch (r.kind) {
@@ -185,13 +186,21 @@ void CpuDevice::MixDeltaNet(int32_t layer) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const int64_t n = r.inner, channels = ConvolvedChannels(r), v_dim = n / r.heads, keys = r.groups * r.state;
+  const int64_t shared = r.heads / r.groups;  // value heads of one key head
   float *qkv = recurrent_, *z = qkv + rows_ * channels, *decay = z + rows_ * n, *beta = decay + rows_ * r.heads;
-  float *mixed = beta + rows_ * r.heads, *out = mixed + rows_ * channels;
-  const Product products[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
-  products_.Multiply(mixer_input_, rows_, products);
+  float *mixed = beta + rows_ * r.heads, *out = mixed + rows_ * channels, *both = out + rows_ * n;
+  const Product apart[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
+  const Product joined[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.beta_alpha, both, 2 * r.heads}};
+  products_.Multiply(mixer_input_, rows_, w.beta_alpha ? std::span<const Product>(joined) : std::span<const Product>(apart));
   Convolve(layer, channels, qkv, channels, /*silu=*/true, mixed);
   ForRows(rows_, [&](int64_t row, int32_t) {
     float *g = decay + row * r.heads, *b = beta + row * r.heads;
+    const float* pair = both + row * 2 * r.heads;
+    for (int64_t head = 0; w.beta_alpha && head < r.heads; ++head) {
+      const float* own = pair + head / shared * 2 * shared + head % shared;
+      b[head] = own[0];
+      g[head] = own[shared];
+    }
     k_.add(g, w.dt_bias, r.heads, g);
     k_.activate(Activation::kSoftplus, g, r.heads, g);
     k_.multiply(g, w.a, r.heads, g);
@@ -204,7 +213,7 @@ void CpuDevice::MixDeltaNet(int32_t layer) {
     }
   });
   ForSequenceParts(r.heads, [&](const BatchSequence& sequence, int64_t head, int32_t) {
-    const int64_t row = sequence.row_begin, key = head % r.groups * r.state;
+    const int64_t row = sequence.row_begin, key = (r.heads_by_group ? head / shared : head % r.groups) * r.state;
     const float* own = mixed + row * channels;
     k_.delta_rule({.k_dim = static_cast<int32_t>(r.state),
                    .v_dim = static_cast<int32_t>(v_dim),

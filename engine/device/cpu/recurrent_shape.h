@@ -29,7 +29,7 @@ inline int64_t RecurrentWidth(const model::RecurrentSpec& r) {
     case model::RecurrentKind::kShortConvolution: return 5 * r.inner;                     // b c x, b * x, convolved
     case model::RecurrentKind::kMamba: return 4 * r.inner + r.heads + 2 * r.state;        // x z, convolved, dt; dt b c
     case model::RecurrentKind::kMamba2: return 2 * r.inner + 2 * channels + r.heads;      // z x b c dt, convolved, out
-    case model::RecurrentKind::kGatedDeltaNet: return 2 * channels + 2 * r.inner + 2 * r.heads;
+    case model::RecurrentKind::kGatedDeltaNet: return 2 * channels + 2 * r.inner + 4 * r.heads;
   }
   return 0;
 }

@@ -71,6 +71,7 @@ namespace inferd::model {
   FAMILY("qwen35", Qwen35)                   \
   FAMILY("qwen35moe", Qwen35Moe)             \
   FAMILY("qwen3moe", Qwen3Moe)               \
+  FAMILY("qwen3next", Qwen3Next)             \
   FAMILY("qwen3vl", Qwen3)                   \
   FAMILY("qwen3vlmoe", Qwen3Moe)             \
   FAMILY("refact", Refact)                   \

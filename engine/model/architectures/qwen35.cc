@@ -1,4 +1,4 @@
-// Qwen 3.5: three of four layers are gated delta nets (arXiv 2412.06464), the others attention with a gated output.
+// Qwen3-Next and Qwen 3.5: three of four layers are gated delta nets (arXiv 2412.06464), the others attention with a gated output.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -23,14 +23,26 @@ DecoderSpec DescribeQwen35(Metadata& m) {
   return spec;
 }
 
-DecoderSpec DescribeQwen35Moe(Metadata& m) {
-  DecoderSpec spec = DescribeQwen35(m);
+namespace {
+
+DecoderSpec WithExperts(Metadata& m, DecoderSpec spec) {
   AddExperts(m, spec);
   const int64_t shared = m.CountOr("expert_shared_feed_forward_length", 0);
   ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
     experts.shared_width = shared;
     experts.shared_gate = shared > 0;
   });
+  return spec;
+}
+
+}  // namespace
+
+DecoderSpec DescribeQwen35Moe(Metadata& m) { return WithExperts(m, DescribeQwen35(m)); }
+
+// The same blocks before they were renamed; value heads are in another order.
+DecoderSpec DescribeQwen3Next(Metadata& m) {
+  DecoderSpec spec = WithExperts(m, DescribeQwen35(m));
+  ForEachLayer(spec, [](LayerSpec& layer) { layer.recurrent.heads_by_group = true; });
   return spec;
 }
 
