@@ -1,7 +1,8 @@
 // The product with float weights: two rows times a few tokens, each output two registers, 16 lanes, along the row.
+#include "kernels/panels/float_matmul.h"
+
 #include <immintrin.h>
 
-#include "kernels/reference/products.h"
 #include "kernels/x86_avx2/products.h"
 
 #define INFERD_INLINE inline __attribute__((always_inline))
@@ -32,13 +33,7 @@ INFERD_INLINE float SumLanes(__m256 low, __m256 high) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two))) + 0.0f;
 }
 
-struct FloatTile {
-  const uint8_t* rows[kRows];  // the last existing one again where there are fewer
-  const float* x[kTokens];     // padded with zeros to a multiple of 16
-  float* out[kTokens];
-  int64_t k;
-  int row_count;
-};
+using FloatTile = panels::FloatTile<kRows, kTokens>;
 
 template <TensorType kType, int kTileTokens>
 INFERD_INLINE void AddProducts(const uint8_t* const* rows, const float* const* x, int64_t i,
@@ -87,50 +82,25 @@ void MultiplyTile(const FloatTile& a) {
   }
 }
 
-template <TensorType kType>
-void MultiplyTokens(const FloatTile& a, int tokens) {
-  switch (tokens) {
-    case 1:
-      return MultiplyTile<kType, 1>(a);
-    case 2:
-      return MultiplyTile<kType, 2>(a);
-    default:
-      return MultiplyTile<kType, kTokens>(a);
-  }
-}
+struct Isa {
+  static constexpr int kRows = avx2::kRows, kTokens = avx2::kTokens;
+  static_assert(kTokens == 3);
 
-template <TensorType kType>
-void MultiplyRows(const MatmulArguments& a) {
-  const size_t activation_row_bytes = reference::ActivationRowBytes(ActivationFormat::kFloat, a.weights.k);
-  for (int64_t row = a.row_begin; row < a.row_end; row += kRows) {
-    FloatTile tile{.k = a.weights.k, .row_count = static_cast<int>(a.row_end - row < kRows ? a.row_end - row : kRows)};
-    for (int r = 0; r < kRows; ++r) {
-      const int64_t source = row + (r < tile.row_count ? r : tile.row_count - 1);
-      tile.rows[r] = static_cast<const uint8_t*>(a.weights.data) + static_cast<size_t>(source) * a.weights.row_bytes;
-    }
-    for (int64_t token = 0; token < a.tokens; token += kTokens) {
-      const int tokens = static_cast<int>(a.tokens - token < kTokens ? a.tokens - token : kTokens);
-      for (int t = 0; t < tokens; ++t) {
-        const int64_t source = a.activation_rows == nullptr ? token + t : a.activation_rows[token + t];
-        tile.x[t] = (const float*)((const uint8_t*)a.activations + static_cast<size_t>(source) * activation_row_bytes);
-        tile.out[t] = a.out + (token + t) * a.out_stride + row;
-      }
-      MultiplyTokens<kType>(tile, tokens);
+  template <TensorType kType>
+  static void Multiply(const FloatTile& tile, int tokens) {
+    switch (tokens) {
+      case 1:
+        return MultiplyTile<kType, 1>(tile);
+      case 2:
+        return MultiplyTile<kType, 2>(tile);
+      default:
+        return MultiplyTile<kType, kTokens>(tile);
     }
   }
-}
+};
 
 }  // namespace
 
-void FloatMatmul(const MatmulArguments& arguments) {
-  switch (arguments.weights.type) {
-    case TensorType::kF16:
-      return MultiplyRows<TensorType::kF16>(arguments);
-    case TensorType::kBF16:
-      return MultiplyRows<TensorType::kBF16>(arguments);
-    default:
-      return MultiplyRows<TensorType::kF32>(arguments);
-  }
-}
+void FloatMatmul(const MatmulArguments& arguments) { panels::FloatMatmul<Isa>(arguments); }
 
 }  // namespace inferd::kernels::avx2
