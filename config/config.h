@@ -41,6 +41,9 @@ struct QueueOptions {
   Milliseconds max_wait{30'000};
 };
 
+// kFile: the model file's own; the others replace it.
+enum class ChatTemplate { kFile, kChatMl, kLlama2 };
+
 struct ModelOptions {
   std::string name;
   std::string path;
@@ -52,6 +55,7 @@ struct ModelOptions {
   // 0: the cores that the process may use.
   uint32_t threads = 0;
   QueueOptions queue;
+  ChatTemplate chat_template = ChatTemplate::kFile;
 };
 
 struct AuthOptions {

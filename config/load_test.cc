@@ -42,6 +42,7 @@ models:
     aliases: [x, "y"]
     kv_cache: {bytes: 1GiB, type: q8_0}
     queue: {max_wait: 1500ms}
+    chat_template: llama2
   - {name: c, path: ../c.gguf, context: 0}
 log:
 )",
@@ -56,6 +57,8 @@ log:
   EXPECT_EQ(config->models[0].kv_cache.bytes, uint64_t{1} << 30);
   EXPECT_EQ(config->models[0].kv_cache.type, CacheType::kQ8_0);
   EXPECT_EQ(config->models[0].queue.max_wait, Milliseconds(1500));
+  EXPECT_EQ(config->models[0].chat_template, ChatTemplate::kLlama2);
+  EXPECT_EQ(config->models[1].chat_template, ChatTemplate::kFile);
   EXPECT_EQ(config->FindModel("c")->path, "/etc/c.gguf");
   EXPECT_EQ(config->FindModel("x"), nullptr);
 }

@@ -11,6 +11,7 @@ using Visitor = OptionVisitor;
 
 // Names in the order of the enumerators.
 constexpr std::array<std::string_view, 2> kCacheTypes = {"f16", "q8_0"};
+constexpr std::array<std::string_view, 3> kChatTemplates = {"file", "chatml", "llama2"};
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
 constexpr std::array<std::string_view, 2> kLogFormats = {"json", "text"};
 
@@ -66,6 +67,8 @@ void VisitModel(ModelOptions& o, Visitor& v) {
     queue.Duration({"max_wait", "A request that is expected to wait longer is refused with 429."}, o.queue.max_wait,
                    {0, kDayMs});
   });
+  VisitChoice(v, {"chat_template", "The file's own, or a common one for files that have none or a wrong one."},
+              o.chat_template, kChatTemplates);
 }
 
 void VisitAuth(AuthOptions& o, Visitor& v) {
@@ -106,6 +109,8 @@ void VisitSupervisor(SupervisorOptions& o, Visitor& v) {
 }
 
 }  // namespace
+
+std::string_view NameOf(ChatTemplate choice) { return kChatTemplates[static_cast<size_t>(choice)]; }
 
 void VisitOptions(Config& config, OptionVisitor& v) {
   v.Section({"listen", "Addresses: host:port with a numeric host, or unix:/path."},

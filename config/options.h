@@ -57,6 +57,8 @@ class OptionVisitor {
   virtual void Sections(const Option& option, SectionList& list) = 0;
 };
 
+std::string_view NameOf(ChatTemplate choice);
+
 // Visits every option in the order in which the file shows them.
 void VisitOptions(Config& config, OptionVisitor& visitor);
 
