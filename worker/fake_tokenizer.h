@@ -1,4 +1,4 @@
-// A tokenizer for tests: a byte is a token, and 256.. are the control tokens <s>, </s> and <|x|>.
+// A tokenizer for tests: a byte is a token, and 256.. are the control tokens <s>, </s>, <|x|> and <|tool_call|>.
 //
 //   LoadedModel model;
 //   model.tokenizer = std::make_unique<FakeTokenizer>();
@@ -13,7 +13,7 @@ namespace inferd::worker {
 
 class FakeTokenizer : public tokenizer::Tokenizer {
  public:
-  static constexpr int32_t kBegin = 256, kEnd = 257, kMark = 258;
+  static constexpr int32_t kBegin = 256, kEnd = 257, kMark = 258, kToolCall = 259;
 
   absl::StatusOr<std::vector<int32_t>> Encode(std::string_view text, tokenizer::EncodeOptions options) const override {
     std::vector<int32_t> ids;
@@ -36,15 +36,15 @@ class FakeTokenizer : public tokenizer::Tokenizer {
     for (int32_t id : ids) text += TokenBytes(id, with_special);
     return text;
   }
-  int32_t vocabulary_size() const override { return 259; }
+  int32_t vocabulary_size() const override { return 260; }
   tokenizer::TokenKind kind(int32_t id) const override {
     return id < kBegin ? tokenizer::TokenKind::kNormal : tokenizer::TokenKind::kControl;
   }
   std::string_view spelling(int32_t id) const override {
-    return id == kBegin ? "<s>" : id == kEnd ? "</s>" : id == kMark ? "<|x|>" : "";
+    return id == kBegin ? "<s>" : id == kEnd ? "</s>" : id == kMark ? "<|x|>" : id == kToolCall ? "<|tool_call|>" : "";
   }
   std::optional<int32_t> FindSpelling(std::string_view text) const override {
-    for (int32_t id : {kBegin, kEnd, kMark}) {
+    for (int32_t id : {kBegin, kEnd, kMark, kToolCall}) {
       if (spelling(id) == text) return id;
     }
     return std::nullopt;
@@ -60,7 +60,7 @@ class FakeTokenizer : public tokenizer::Tokenizer {
     while (!text.empty()) {
       size_t taken = 1;
       int32_t id = static_cast<unsigned char>(text[0]);
-      for (int32_t special : {kBegin, kEnd, kMark}) {
+      for (int32_t special : {kBegin, kEnd, kMark, kToolCall}) {
         if (parse_special && text.starts_with(spelling(special))) {
           id = special;
           taken = spelling(special).size();

@@ -7,6 +7,7 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "worker/answer_reading.h"
 #include "worker/call_deadline.h"
 #include "worker/generation_request.h"
 #include "worker/grpc_status.h"
@@ -46,9 +47,10 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   request_id_ = RequestIdOf(wire.request_id(), context_);
   if (cancelled_) return Cancelled("the request was cancelled");
   if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
-  ASSIGN_OR_RETURN(std::vector<int32_t> tokens, PromptTokens(model_, wire, LocalTime()));
+  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, LocalTime()));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
-                   ReadRequest(wire, std::move(tokens), arrival_, DeadlineOf(context_, arrival_)));
+                   ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
+  RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
   const std::weak_ptr<GenerateStream> weak = self_;
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = delivery_] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));

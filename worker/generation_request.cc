@@ -67,9 +67,6 @@ absl::Status CheckSupported(const v1::GenerateRequest& wire) {
   if (wire.constraint().kind_case() != v1::Constraint::KIND_NOT_SET) {
     return Unimplemented("constraint: constrained output is not supported");
   }
-  if (!wire.chat().tools_json().empty() && wire.chat().tool_choice_json() != "\"none\"") {
-    return Unimplemented("chat.tools_json: tool calls are not supported; tool_choice \"none\" lets the model answer");
-  }
   return absl::OkStatus();
 }
 

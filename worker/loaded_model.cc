@@ -6,24 +6,14 @@
 #include <map>
 
 #include "config/base/status.h"
+#include "config/options.h"
+#include "engine/template/fallbacks.h"
 #include "worker/verify.h"
 
 namespace inferd::worker {
 namespace {
 
 std::string Hex(uint64_t value) { return fmt::format("{:016x}", value); }
-
-// Embeddings may have more rows than the tokenizer has tokens; those give no text.
-engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size) {
-  engine::Vocabulary vocabulary{.size = model_size};
-  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
-  }
-  vocabulary.token_bytes = [&tokenizer](int32_t id) {
-    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, /*with_special=*/false) : std::string();
-  };
-  return vocabulary;
-}
 
 kernels::CacheType CacheTypeOf(config::CacheType type) {
   return type == config::CacheType::kQ8_0 ? kernels::CacheType::kQ8_0 : kernels::CacheType::kF16;
@@ -49,11 +39,15 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
 }
 
 absl::Status LoadTemplate(LoadedModel& loaded) {
-  if (loaded.file->Find("tokenizer.chat_template") == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string_view source, loaded.file->GetString("tokenizer.chat_template"));
-  absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(source);
+  std::optional<std::string_view> source = ConfiguredTemplate(loaded.options.chat_template);
+  if (!source) {
+    if (loaded.file->Find("tokenizer.chat_template") == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(source, loaded.file->GetString("tokenizer.chat_template"));
+  }
+  absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(*source);
   if (!parsed.ok()) return Annotate(parsed.status(), "tokenizer.chat_template");
   loaded.chat_template = *std::move(parsed);
+  loaded.answer_format = output::RecognizeFormat(*source);
   return absl::OkStatus();
 }
 
@@ -66,6 +60,22 @@ int64_t FileTime(const std::string& path) {
 
 std::string LoadedModel::fingerprint() const { return "fp_" + Hex(model->fingerprint()); }
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
+
+// Embeddings may have more rows than the tokenizer has tokens; those give no text.
+engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size) {
+  engine::Vocabulary vocabulary{.size = model_size};
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
+  }
+  vocabulary.token_bytes = [&tokenizer](int32_t id, bool with_special) {
+    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, with_special) : std::string();
+  };
+  return vocabulary;
+}
+
+std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice) {
+  return choice == config::ChatTemplate::kFile ? std::nullopt : chat_template::FindFallback(config::NameOf(choice));
+}
 
 std::string QuantizationOf(const gguf::GgufFile& file) {
   std::map<std::string_view, uint64_t> bytes;

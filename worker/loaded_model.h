@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/model.h"
+#include "engine/output/answer_format.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -24,7 +27,8 @@ struct LoadedModel {
   std::shared_ptr<const gguf::GgufFile> file;
   std::shared_ptr<const model::Model> model;
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
-  std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: the file has none
+  std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: neither file nor configuration has one
+  output::AnswerFormat answer_format;                          // of the template
   std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
   int64_t file_time_unix_seconds = 0;
   int64_t loaded_unix_seconds = 0;
@@ -38,6 +42,12 @@ struct LoadedModel {
 // fault.
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version);
+
+// What the engine takes of a tokenizer, which outlives it; `model_size` is that of the embeddings.
+engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size);
+
+// The template that the configuration names instead of the file's; nullopt for "file".
+std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice);
 
 // The type that holds most of the weights' bytes: "Q4_1".
 std::string QuantizationOf(const gguf::GgufFile& file);

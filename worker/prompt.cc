@@ -16,11 +16,11 @@ namespace json = boost::json;
 constexpr size_t kMostMessages = 16384;
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool"};
 
-absl::StatusOr<json::value> ParseJson(const std::string& text, std::string_view field) {
+absl::StatusOr<json::value> ParseJson(std::string_view text, std::string_view field) {
   json::parse_options options;
   options.max_depth = 64;
   json::error_code error;
-  json::value value = json::parse(text, error, {}, options);
+  json::value value = json::parse({text.data(), text.size()}, error, {}, options);
   if (error) return InvalidArgument("{}: is not JSON: {}", field, error.message());
   return value;
 }
@@ -33,7 +33,7 @@ void OpenArguments(json::value& call) {
   json::object* inside = function != nullptr ? function->if_object() : object;
   json::value* arguments = inside != nullptr ? inside->if_contains("arguments") : nullptr;
   if (arguments == nullptr || !arguments->is_string()) return;
-  absl::StatusOr<json::value> parsed = ParseJson(std::string(arguments->get_string().c_str()), "arguments");
+  absl::StatusOr<json::value> parsed = ParseJson(arguments->get_string(), "arguments");
   if (parsed.ok() && parsed->is_object()) *arguments = *std::move(parsed);
 }
 
@@ -64,14 +64,6 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
   return object;
 }
 
-// Whether the template gets the tools: not with tool_choice "none".
-absl::StatusOr<bool> UsesTools(const v1::ChatPrompt& chat) {
-  if (chat.tools_json().empty()) return false;
-  if (chat.tool_choice_json().empty()) return true;
-  ASSIGN_OR_RETURN(const json::value choice, ParseJson(chat.tool_choice_json(), "chat.tool_choice_json"));
-  return !(choice.is_string() && choice.get_string() == "none");
-}
-
 absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   if (chat.messages().empty()) return InvalidArgument("chat.messages: is empty, expected at least one message");
   if (static_cast<size_t>(chat.messages_size()) > kMostMessages) {
@@ -90,8 +82,8 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   }
   variables["messages"] = std::move(messages);
   variables["add_generation_prompt"] = !chat.has_add_generation_prompt() || chat.add_generation_prompt();
-  ASSIGN_OR_RETURN(const bool uses_tools, UsesTools(chat));
-  if (uses_tools) {
+  ASSIGN_OR_RETURN(const ToolChoice choice, ToolChoiceOf(chat));
+  if (choice != ToolChoice::kNone) {
     ASSIGN_OR_RETURN(json::value tools, ParseJson(chat.tools_json(), "chat.tools_json"));
     if (!tools.is_array()) return InvalidArgument("chat.tools_json: is not a JSON array");
     variables["tools"] = std::move(tools);
@@ -136,19 +128,38 @@ absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const 
   return ids;
 }
 
-absl::StatusOr<std::vector<int32_t>> PromptTokens(const LoadedModel& model, const v1::GenerateRequest& request,
-                                                  const std::tm& now) {
+absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat) {
+  if (chat.tools_json().empty()) return ToolChoice::kNone;
+  if (chat.tool_choice_json().empty()) return ToolChoice::kAuto;
+  ASSIGN_OR_RETURN(const json::value choice, ParseJson(chat.tool_choice_json(), "chat.tool_choice_json"));
+  if (choice == "none") return ToolChoice::kNone;
+  if (choice == "auto") return ToolChoice::kAuto;
+  if (choice == "required" || choice.is_object()) return ToolChoice::kForced;
+  return InvalidArgument("chat.tool_choice_json: {} is not \"none\", \"auto\", \"required\" or an object",
+                         chat.tool_choice_json());
+}
+
+absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now) {
+  Prompt prompt;
   switch (request.prompt_case()) {
     case v1::GenerateRequest::kChat: {
       ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
       std::vector<tokenizer::Segment> segments;
       for (auto& run : rendered.runs) segments.push_back({.text = std::move(run.text), .trusted = run.trusted});
-      return model.tokenizer->EncodeSegments(segments);
+      // Not where the prompt ends with a client's text: the template alone begins a reasoning.
+      prompt.opens_reasoning = !segments.empty() && segments.back().trusted &&
+                               output::EndsInReasoning(model.answer_format, segments.back().text);
+      ASSIGN_OR_RETURN(prompt.tokens, model.tokenizer->EncodeSegments(segments));
+      return prompt;
     }
-    case v1::GenerateRequest::kText:
-      return EncodeText(model, request.text(), /*add_special=*/true, request.parse_special());
+    case v1::GenerateRequest::kText: {
+      ASSIGN_OR_RETURN(prompt.tokens,
+                       EncodeText(model, request.text(), /*add_special=*/true, request.parse_special()));
+      return prompt;
+    }
     case v1::GenerateRequest::kTokens:
-      return std::vector<int32_t>(request.tokens().ids().begin(), request.tokens().ids().end());
+      prompt.tokens.assign(request.tokens().ids().begin(), request.tokens().ids().end());
+      return prompt;
     case v1::GenerateRequest::PROMPT_NOT_SET:
       break;
   }

@@ -1,7 +1,7 @@
 // From what a client sends to the tokens that the model gets.
 //
 //   ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), local_time));
-//   ASSIGN_OR_RETURN(std::vector<int32_t> tokens, PromptTokens(model, request, local_time));
+//   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, request, local_time));
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,17 @@ namespace inferd::worker {
 absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
                                                          const std::tm& now);
 
-// The prompt's tokens, with BOS once where the file asks for it. INVALID_ARGUMENT: no prompt is set.
-absl::StatusOr<std::vector<int32_t>> PromptTokens(const LoadedModel& model, const v1::GenerateRequest& request,
-                                                  const std::tm& now);
+struct Prompt {
+  std::vector<int32_t> tokens;   // with BOS once where the file asks for it
+  bool opens_reasoning = false;  // the template has begun the reasoning that the answer goes on with
+};
+
+// INVALID_ARGUMENT: no prompt is set.
+absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now);
+
+// kNone: template and answer have no tools; kForced: the answer must be a call. INVALID_ARGUMENT: not a tool_choice.
+enum class ToolChoice { kNone, kAuto, kForced };
+absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat);
 
 // Text to tokens as Tokenize and Generate do it.
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,

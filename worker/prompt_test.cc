@@ -33,7 +33,7 @@ class PromptTest : public testing::Test {
     const auto rendered = RenderChat(model_, chat_, {});
     return rendered.ok() ? rendered->Text() : std::string(MessageOf(rendered.status()));
   }
-  std::vector<int32_t> Tokens(const v1::GenerateRequest& request) { return *PromptTokens(model_, request, {}); }
+  std::vector<int32_t> Tokens(const v1::GenerateRequest& request) { return ReadPrompt(model_, request, {})->tokens; }
 
   LoadedModel model_;
   v1::ChatPrompt chat_;
@@ -56,6 +56,49 @@ TEST_F(PromptTest, ToolsCallsAndArgumentsAreParsedJson) {
   EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather Oslo]T1<|x|>7");
   chat_.set_tool_choice_json("\"none\"");
   EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather Oslo]<|x|>7");
+}
+
+TEST_F(PromptTest, ArgumentsThatAreNoJsonStayText) {
+  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ messages[0].tool_calls[0].function.arguments }}");
+  v1::Message& call = Add("assistant", "");
+  const auto rendered = [&](const std::string& arguments) {
+    call.set_tool_calls_json(R"([{"function":{"name":"f","arguments":")" + arguments + "\"}}]");
+    return Render();
+  };
+  EXPECT_EQ(rendered("{}\\u0000 and more"), std::string("{}\0 and more", 12)) << "a NUL does not end the text";
+  EXPECT_EQ(rendered("{"), "{");
+  EXPECT_EQ(rendered("[1]"), "[1]");
+}
+
+TEST_F(PromptTest, ToolChoiceTellsWhetherACallIsForced) {
+  const auto choice = [this](const std::string& json) {
+    chat_.set_tool_choice_json(json);
+    return ToolChoiceOf(chat_);
+  };
+  EXPECT_EQ(*choice("\"required\""), ToolChoice::kNone) << "there are no tools";
+  chat_.set_tools_json("[]");
+  EXPECT_EQ(*choice(""), ToolChoice::kAuto);
+  EXPECT_EQ(*choice("\"auto\""), ToolChoice::kAuto);
+  EXPECT_EQ(*choice("\"none\""), ToolChoice::kNone);
+  EXPECT_EQ(*choice("\"required\""), ToolChoice::kForced);
+  EXPECT_EQ(*choice(R"({"type": "function", "function": {"name": "f"}})"), ToolChoice::kForced);
+  EXPECT_EQ(MessageOf(choice("\"often\"").status()),
+            "chat.tool_choice_json: \"often\" is not \"none\", \"auto\", \"required\" or an object");
+}
+
+TEST_F(PromptTest, TheTemplateAloneOpensAReasoning) {
+  const auto opens = [this](const std::string& source, const std::string& content) {
+    model_.chat_template = *chat_template::ChatTemplate::Parse(source);
+    model_.answer_format = output::RecognizeFormat("<think></think>");
+    v1::GenerateRequest request;
+    v1::Message& message = *request.mutable_chat()->add_messages();
+    message.set_role("user");
+    message.set_content(content);
+    return ReadPrompt(model_, request, {})->opens_reasoning;
+  };
+  EXPECT_TRUE(opens("{{ messages[0].content }}<|x|><think>\n", "hi"));
+  EXPECT_FALSE(opens("{{ messages[0].content }}<|x|><think>\n\n</think>\n", "hi"));
+  EXPECT_FALSE(opens("<|x|>{{ messages[0].content }}", "<think>"));
 }
 
 TEST_F(PromptTest, TemplateArgumentsDoNotReplaceMessages) {
@@ -115,7 +158,7 @@ TEST_F(PromptTest, TokensAreTakenAsTheyAre) {
 }
 
 TEST_F(PromptTest, NoPromptIsAnError) {
-  EXPECT_EQ(MessageOf(PromptTokens(model_, v1::GenerateRequest(), {}).status()),
+  EXPECT_EQ(MessageOf(ReadPrompt(model_, v1::GenerateRequest(), {}).status()),
             "prompt: one of chat, text and tokens must be set");
 }
 

@@ -19,7 +19,7 @@ output::TextStreamOptions TextOptions(const GenerationRequest& request, uint32_t
   return {.stops = *output::StopTexts::Create(request.stop),
           .min_tokens = request.min_tokens,
           .delivered_bytes = resumed != nullptr ? resumed->delivered_bytes : 0,
-          .parser = request.make_parser()};
+          .parser = request.make_parser(index)};
 }
 
 void Append(std::vector<output::OutputPart> parts, Delta& delta) {
@@ -79,12 +79,15 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
 std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
   tokens_.push_back(token);
   sampler_.Accept(token);
-  Append(text_.Push(vocabulary_.token_bytes(token)), delta);
+  const std::vector<int32_t>& spelled = request_.spelled_tokens;
+  const bool with_special = std::binary_search(spelled.begin(), spelled.end(), token);
+  Append(text_.Push(vocabulary_.token_bytes(token, with_special)), delta);
   if (text_.stopped()) {
     Finish finish = End(FinishReason::kStop, delta);
     finish.stop_text = *text_.stopped();
     return finish;
   }
+  if (text_.ended()) return End(FinishReason::kStop, delta);
   if (generated() >= most_tokens_) return End(FinishReason::kLength, delta);
   return std::nullopt;
 }

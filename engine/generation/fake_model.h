@@ -42,7 +42,7 @@ class FakeModel : public StepRunner {
 
   // Token t reads "<t> "; 1 is the byte C3 and 2 the byte A4, which make one character together.
   static engine::Vocabulary Vocabulary() {
-    return {.size = kVocabulary, .end_of_generation = {kEnd}, .token_bytes = [](int32_t token) {
+    return {.size = kVocabulary, .end_of_generation = {kEnd}, .token_bytes = [](int32_t token, bool) {
               if (token == 1) return std::string("\xC3");
               if (token == 2) return std::string("\xA4");
               return std::to_string(token) + " ";

@@ -41,7 +41,11 @@ struct GenerationRequest {
   std::optional<MonotonicTime> deadline;
   uint64_t cache_salt = 0;
   std::vector<ResumedChoice> resumed;
-  std::function<std::unique_ptr<output::OutputParser>()> make_parser = output::MakeContentParser;
+  // The parser of a choice, and the control tokens (ascending) that it gets as text; others give none.
+  std::function<std::unique_ptr<output::OutputParser>(uint32_t choice)> make_parser = [](uint32_t) {
+    return output::MakeContentParser();
+  };
+  std::vector<int32_t> spelled_tokens;
 };
 
 // What the model and its memory allow.

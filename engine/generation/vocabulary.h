@@ -10,8 +10,9 @@ namespace inferd::engine {
 
 struct Vocabulary {
   int32_t size = 0;
-  std::vector<int32_t> end_of_generation;                  // ascending
-  std::function<std::string(int32_t token)> token_bytes;   // text that a token gives; control tokens give none
+  std::vector<int32_t> end_of_generation;  // ascending
+  // Text that a token gives; control tokens give none unless `with_special`.
+  std::function<std::string(int32_t token, bool with_special)> token_bytes;
 };
 
 }  // namespace inferd::engine

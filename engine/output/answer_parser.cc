@@ -31,6 +31,7 @@ class AnswerParser final : public OutputParser {
   }
 
   std::vector<OutputPart> Push(std::string_view text) override {
+    if (ended()) return {};
     held_ += text;
     while (Step()) {
     }
@@ -38,12 +39,13 @@ class AnswerParser final : public OutputParser {
   }
 
   std::vector<OutputPart> Finish() override {
+    if (ended()) return {};
     finishing_ = true;
     while (Step()) {
     }
-    if (state_ == State::kCall && !EmitCalls(held_)) {
+    if (state_ == State::kCall && !ended() && !EmitCalls(held_)) {
       Emit(PartKind::kContent, std::string(options_.format.calls->open) + held_);
-    } else if (state_ != State::kCall) {
+    } else if (state_ != State::kCall && !ended()) {
       Emit(state_ == State::kReasoning ? PartKind::kReasoning : PartKind::kContent, held_);
     }
     held_.clear();
@@ -51,6 +53,7 @@ class AnswerParser final : public OutputParser {
   }
 
   bool has_tool_calls() const override { return calls_ > 0; }
+  bool ended() const override { return calls_ > 0 && !options_.parallel_calls; }
 
  private:
   enum class State : uint8_t { kContent, kReasoning, kCall };
@@ -68,6 +71,7 @@ class AnswerParser final : public OutputParser {
 
   // Whether the held text led on to another state: there may be more to do.
   bool Step() {
+    if (ended()) return false;
     if (state_ == State::kCall) return StepCall();
     if (MayBeBareCall()) return StepBareCall();
     return StepText();
@@ -126,10 +130,11 @@ class AnswerParser final : public OutputParser {
     std::optional<std::vector<Call>> calls = ReadCalls(*options_.format.calls, text, options_.tools);
     if (!calls) return false;
     for (Call& call : *calls) {
+      if (ended()) break;
       const uint32_t index = calls_++;
       parts_.push_back({.kind = PartKind::kToolCall,
                         .tool_call = {.index = index,
-                                      .id = options_.call_id_prefix + std::to_string(index),
+                                      .id = options_.call_id(index),
                                       .name = std::move(call.name),
                                       .arguments = std::move(call.arguments)}});
     }

@@ -1,9 +1,9 @@
 // The parser of a model's answers by the format of its chat template: content, reasoning and calls of tools.
 //
 //   AnswerFormat format = RecognizeFormat(chat_template_source);
-//   request.make_parser = [=] {
+//   request.make_parser = [=](uint32_t choice) {
 //     return MakeAnswerParser({.format = format, .tools = ToolSchemas::Parse(tools_json),
-//                              .in_reasoning = EndsInReasoning(format, prompt_text), .call_id_prefix = "call_8f3a_"});
+//                              .in_reasoning = EndsInReasoning(format, prompt_text), .call_id = MakeId});
 //   };
 //
 // Text may arrive in pieces of any size and gives the same parts, joined. What looks like a call but is none, and a
@@ -11,6 +11,8 @@
 // next to them. Calls are given whole.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,7 +26,8 @@ struct AnswerOptions {
   AnswerFormat format;
   ToolSchemas tools;           // none: text that looks like a call is content
   bool in_reasoning = false;   // the prompt ends inside of the reasoning
-  std::string call_id_prefix;  // ids of calls: this and the index
+  bool parallel_calls = true;  // false: the answer ends with its first call
+  std::function<std::string(uint32_t index)> call_id;
 };
 
 std::unique_ptr<OutputParser> MakeAnswerParser(AnswerOptions options);

@@ -48,11 +48,12 @@ std::string Joined(const std::vector<OutputPart>& parts) {
 }
 
 std::string Parsed(const char* chat_template, std::string_view answer, size_t piece, bool in_reasoning = false,
-                   const char* tools = kTools) {
+                   const char* tools = kTools, bool parallel_calls = true) {
   const auto parser = MakeAnswerParser({.format = RecognizeFormat(chat_template),
                                         .tools = ToolSchemas::Parse(tools),
                                         .in_reasoning = in_reasoning,
-                                        .call_id_prefix = "c"});
+                                        .parallel_calls = parallel_calls,
+                                        .call_id = [](uint32_t index) { return "c" + std::to_string(index); }});
   std::vector<OutputPart> parts;
   for (size_t at = 0; at < answer.size(); at += piece) {
     for (OutputPart& part : parser->Push(answer.substr(at, piece))) parts.push_back(std::move(part));
@@ -184,6 +185,26 @@ TEST(AnswerParser, BeginsInTheReasoningThatThePromptOpened) {
 TEST(AnswerParser, WithoutToolsCallsAreContent) {
   EXPECT_EQ(Parsed(kHermes, "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>", 4, false, "[]"),
             "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>");
+}
+
+TEST(AnswerParser, ChannelsWithoutToolsOrHeadersAreContent) {
+  EXPECT_EQ(Parsed(kChannels, "<|channel|>commentary to=functions.now<|message|>{}<|call|>", 3, false, "[]"), "{}");
+  for (const size_t piece : {1, 2, 100}) EXPECT_EQ(Parsed(kChannels, "Hello < there", piece), "Hello < there");
+}
+
+TEST(AnswerParser, EndsWithTheFirstCallWhereOneIsAllowed) {
+  constexpr char kTwo[] =
+      "Ok <tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call><tool_call>{\"name\": \"now\", "
+      "\"arguments\": {}}</tool_call> More";
+  constexpr char kList[] = "[TOOL_CALLS] [{\"name\": \"now\", \"arguments\": {}}, {\"name\": \"now\"}] More";
+  constexpr char kMessages[] =
+      "<|channel|>commentary to=functions.now<|message|>{}<|call|><|start|>assistant<|channel|>commentary "
+      "to=functions.now<|message|>{}<|call|>";
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{500}}) {
+    EXPECT_EQ(Parsed(kHermes, kTwo, piece, false, kTools, /*parallel_calls=*/false), "OkC0(c0 now {})");
+    EXPECT_EQ(Parsed(kMistral, kList, piece, false, kTools, /*parallel_calls=*/false), "C0(c0 now {})");
+    EXPECT_EQ(Parsed(kChannels, kMessages, piece, false, kTools, /*parallel_calls=*/false), "C0(c0 now {})");
+  }
 }
 
 TEST(AnswerParser, LongAnswersTakeLinearTime) {

@@ -10,6 +10,7 @@
 namespace inferd::output {
 namespace {
 
+constexpr std::string_view kMark = "<|";  // how all marks begin
 constexpr std::string_view kMessage = "<|message|>";
 constexpr std::string_view kEnds[] = {"<|end|>", "<|call|>", "<|return|>", "<|start|>"};
 constexpr std::string_view kToFunction = "to=functions.";
@@ -19,8 +20,10 @@ class ChannelParser final : public OutputParser {
   explicit ChannelParser(AnswerOptions options) : options_(std::move(options)) {}
 
   std::vector<OutputPart> Push(std::string_view text) override {
+    if (ended()) return {};
     held_ += text;
-    while (in_message_ ? StepMessage() : StepHeader()) {
+    if (!began_) Begin();
+    while (!ended() && (in_message_ ? StepMessage() : StepHeader())) {
     }
     return std::exchange(parts_, {});
   }
@@ -32,8 +35,16 @@ class ChannelParser final : public OutputParser {
   }
 
   bool has_tool_calls() const override { return calls_ > 0; }
+  bool ended() const override { return calls_ > 0 && !options_.parallel_calls && !in_message_; }
 
  private:
+  // An answer that does not begin with a mark has no header: it is content.
+  void Begin() {
+    const std::string_view beginning = kMark.substr(0, held_.size());
+    in_message_ = !held_.starts_with(beginning);
+    began_ = in_message_ || held_.size() >= kMark.size();
+  }
+
   bool StepHeader() {
     const size_t end = held_.find(kMessage);
     if (end == held_.npos) return false;
@@ -45,13 +56,13 @@ class ChannelParser final : public OutputParser {
 
   void Open(std::string_view header) {
     const size_t recipient = header.find(kToFunction);
-    if (recipient != header.npos) {
+    if (recipient != header.npos && !options_.tools.empty()) {
       const std::string_view name = header.substr(recipient + kToFunction.size());
       kind_ = PartKind::kToolCall;
       call_ = calls_++;
       parts_.push_back({.kind = kind_,
                         .tool_call = {.index = call_,
-                                      .id = options_.call_id_prefix + std::to_string(call_),
+                                      .id = options_.call_id(call_),
                                       .name = std::string(name.substr(0, name.find_first_of(" <")))}});
     } else {
       kind_ = header.find("analysis") != header.npos ? PartKind::kReasoning : PartKind::kContent;
@@ -92,6 +103,7 @@ class ChannelParser final : public OutputParser {
 
   const AnswerOptions options_;
   std::string held_;
+  bool began_ = false;
   bool in_message_ = false;
   PartKind kind_ = PartKind::kContent;
   uint32_t call_ = 0;  // index of the call that the message is

@@ -33,6 +33,8 @@ class OutputParser {
   virtual std::vector<OutputPart> Push(std::string_view text) = 0;
   virtual std::vector<OutputPart> Finish() = 0;
   virtual bool has_tool_calls() const = 0;
+  // Nothing more will be given, whatever the model writes.
+  virtual bool ended() const { return false; }
 };
 
 // All text is content.

@@ -40,15 +40,13 @@ std::vector<OutputPart> TextStream::WithoutDelivered(std::vector<OutputPart> par
     text.erase(0, size);
   };
   for (OutputPart& part : parts) {
-    skip(part.text);
-    if (part.kind != PartKind::kToolCall) continue;
-    const bool begins = !part.tool_call.id.empty();
-    const bool delivered = to_skip_ > 0;
-    skip(part.tool_call.arguments);
-    if (begins && delivered) part.tool_call.id.clear(), part.tool_call.name.clear();
+    for (std::string* text : {&part.text, &part.tool_call.id, &part.tool_call.name, &part.tool_call.arguments}) {
+      skip(*text);
+    }
   }
   std::erase_if(parts, [](const OutputPart& part) {
-    return part.text.empty() && part.tool_call.arguments.empty() && part.tool_call.id.empty();
+    const ToolCallPart& call = part.tool_call;
+    return part.text.empty() && call.id.empty() && call.name.empty() && call.arguments.empty();
   });
   return parts;
 }

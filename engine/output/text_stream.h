@@ -24,7 +24,7 @@ namespace inferd::output {
 struct TextStreamOptions {
   std::shared_ptr<const StopTexts> stops;
   uint32_t min_tokens = 0;       // text of the tokens before this many is not searched for stop texts
-  uint64_t delivered_bytes = 0;  // of text, and of arguments of tool calls, that are not given again
+  uint64_t delivered_bytes = 0;  // of text, and of ids, names and arguments of tool calls: not given again
   std::unique_ptr<OutputParser> parser;
 };
 
@@ -37,6 +37,7 @@ class TextStream {
 
   const std::optional<std::string>& stopped() const { return matcher_.stopped(); }
   bool has_tool_calls() const { return parser_->has_tool_calls(); }
+  bool ended() const { return parser_->ended(); }  // no text can come any more
 
  private:
   std::vector<OutputPart> WithoutDelivered(std::vector<OutputPart> parts);

@@ -184,7 +184,8 @@ CASES = [
     ("text='x', sampling=pb.Sampling(repeat_last_n=-2)", grpc.StatusCode.INVALID_ARGUMENT, "repeat_last_n: -2"),
     ("text='x', sampling=pb.Sampling(logit_bias={49152: 1})", grpc.StatusCode.INVALID_ARGUMENT, "logit_bias: token 49152"),
     ("text='x', constraint=pb.Constraint(json_object=True)", grpc.StatusCode.UNIMPLEMENTED, "constraint"),
-    ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]')", grpc.StatusCode.UNIMPLEMENTED, "tools_json"),
+    ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]', tool_choice_json='\"required\"')",
+     grpc.StatusCode.UNIMPLEMENTED, "tool_choice"),
     ("chat=pb.ChatPrompt()", grpc.StatusCode.INVALID_ARGUMENT, "chat.messages"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='robot')])", grpc.StatusCode.INVALID_ARGUMENT, "chat.messages[0].role"),
 ]
