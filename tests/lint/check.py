@@ -16,12 +16,13 @@ import scopes
 
 LAYERS = {
     "config": {"config"},
+    "proto": {"proto", "config/base"},  # what all gRPC programs share
     "kernels": {"kernels"},
     "engine": {"engine", "config/base", "kernels/kernels.h", "kernels/quant_types.h", "kernels/sequence_arguments.h"},
     "engine/tools": {"engine", "config", "kernels/kernels.h", "kernels/quant_types.h"},  # a program, like worker
-    "worker": {"worker", "engine", "config", "inferd/v1"},
-    "gateway": {"gateway", "config", "inferd/v1"},
-    "daemon": {"daemon", "config", "inferd/v1"},
+    "worker": {"worker", "engine", "config", "proto", "inferd/v1"},
+    "gateway": {"gateway", "config", "proto", "inferd/v1"},
+    "daemon": {"daemon", "config", "proto", "inferd/v1"},
     "tests": {"tests", "kernels", "engine", "config", "inferd/v1"},
 }
 # A file with special flags includes nothing whose inline functions other files share.
