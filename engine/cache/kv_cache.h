@@ -26,22 +26,22 @@
 namespace inferd::cache {
 
 struct CacheOptions {
-  uint64_t bytes = 512ull << 20;                          // of pages and recurrent state together
+  uint64_t bytes = 512ull << 20;  // of pages and recurrent state together
   kernels::CacheType type = kernels::CacheType::kF16;
-  int64_t max_sequences = 32;                             // live at once; bounds the slots of recurrent state
+  int64_t max_sequences = 32;  // live at once; bounds the slots of recurrent state
   bool prefix_reuse = true;
 };
 
 // What a model needs, derived from its specification.
 struct CacheLayout {
   struct Group {
-    int64_t window = 0;         // tokens that a query sees, itself among them; 0: all
+    int64_t window = 0;  // tokens that a query sees, itself among them; 0: all
     std::vector<int32_t> layers;
   };
   std::vector<Group> groups;
-  std::vector<int32_t> group_of_layer;                // [layers], -1: no K and V
-  std::vector<int64_t> page_bytes;                    // [layers] of one page of one layer; 0 without K and V
-  std::vector<int64_t> state_bytes;                   // [layers] of recurrent state of one sequence; 0 without
+  std::vector<int32_t> group_of_layer;  // [layers], -1: no K and V
+  std::vector<int64_t> page_bytes;      // [layers] of one page of one layer; 0 without K and V
+  std::vector<int64_t> state_bytes;     // [layers] of recurrent state of one sequence; 0 without
 };
 
 // Sequences that differ in any of these never share a page.

@@ -15,7 +15,9 @@ constexpr int64_t kBlock = 1024;
 
 // Two layers that see everything, one with a window of 100 tokens: a page of 64 tokens takes three blocks.
 CacheLayout Layout() {
-  return {.groups = {{0, {0, 2}}, {100, {1}}}, .group_of_layer = {0, 1, 0}, .page_bytes = {kBlock, kBlock, kBlock},
+  return {.groups = {{0, {0, 2}}, {100, {1}}},
+          .group_of_layer = {0, 1, 0},
+          .page_bytes = {kBlock, kBlock, kBlock},
           .state_bytes = {0, 0, 0}};
 }
 
@@ -24,8 +26,9 @@ CacheLayout RecurrentLayout() {
 }
 
 std::unique_ptr<KvCache> Make(CacheLayout layout, int64_t blocks, bool reuse = true, int64_t state_bytes = 0) {
-  auto cache = KvCache::Create(std::move(layout), {.bytes = static_cast<uint64_t>(blocks * kBlock + state_bytes),
-                                                   .max_sequences = 8, .prefix_reuse = reuse});
+  auto cache = KvCache::Create(
+      std::move(layout),
+      {.bytes = static_cast<uint64_t>(blocks * kBlock + state_bytes), .max_sequences = 8, .prefix_reuse = reuse});
   EXPECT_TRUE(cache.ok()) << cache.status();
   return *std::move(cache);
 }
@@ -239,7 +242,8 @@ TEST(KvCache, SurvivesRandomUse) {
   for (int step = 0; step < 4000; ++step) {
     const uint32_t what = random() % 10;
     if (what == 0 && live.size() < 8) {
-      Live next{*cache->NewSequence({}), Tokens(static_cast<int64_t>(random() % 200 + 1), static_cast<int32_t>(random() % 3))};
+      Live next{*cache->NewSequence({}),
+                Tokens(static_cast<int64_t>(random() % 200 + 1), static_cast<int32_t>(random() % 3))};
       const int64_t reused = cache->AttachPrefix(*next.sequence, next.tokens);
       EXPECT_LT(reused, static_cast<int64_t>(next.tokens.size()));
       if (Grow(*cache, *next.sequence, std::span(next.tokens).subspan(reused)).ok()) live.push_back(std::move(next));

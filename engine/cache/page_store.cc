@@ -89,7 +89,8 @@ void PageStore::SetIndexed(int32_t page, bool indexed) {
   const bool before = OnlyCached(p);
   p.indexed = indexed;
   const bool after = OnlyCached(p);
-  cached_blocks_ += (static_cast<int64_t>(after) - static_cast<int64_t>(before)) * static_cast<int64_t>(p.blocks.size());
+  cached_blocks_ +=
+      (static_cast<int64_t>(after) - static_cast<int64_t>(before)) * static_cast<int64_t>(p.blocks.size());
 }
 
 void* PageStore::Block(int32_t page, int32_t layer_in_group) const {

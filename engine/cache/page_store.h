@@ -1,5 +1,5 @@
-// The memory of all pages: one mapping cut into equal blocks, and reference-counted pages made of them. A block holds 64
-// tokens of one layer; a page of a group takes one block for each of the group's layers.
+// The memory of all pages: one mapping cut into equal blocks, and reference-counted pages made of them. A block holds
+// 64 tokens of one layer; a page of a group takes one block for each of the group's layers.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<PageStore> store, PageStore::Create({30}, 16384, 1 << 30));
 //   int32_t page = store->Allocate(/*group=*/0);     // one reference
@@ -43,14 +43,14 @@ class PageStore {
   int64_t free_blocks() const { return static_cast<int64_t>(free_blocks_.size()); }
   int64_t cached_blocks() const { return cached_blocks_; }  // of pages that the prefix index alone holds
 
-  int32_t Allocate(int32_t group);                   // BlocksOf(group) blocks must be free
+  int32_t Allocate(int32_t group);  // BlocksOf(group) blocks must be free
   void Reference(int32_t page);
   void Unreference(int32_t page);
   int32_t references(int32_t page) const { return pages_[page].references; }
   // The prefix index holds one of the references from now on, or no longer.
   void SetIndexed(int32_t page, bool indexed);
   void* Block(int32_t page, int32_t layer_in_group) const;
-  void CopyPage(int32_t from, int32_t to) const;     // of one group
+  void CopyPage(int32_t from, int32_t to) const;  // of one group
 
  private:
   struct Page {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPage = kernels::kPageTokens;
 constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
-constexpr int64_t kSnapshotSlots = 16;  // states kept for reuse, beside those of live sequences
+constexpr int64_t kSnapshotSlots = 16;      // states kept for reuse, beside those of live sequences
 int64_t PagesFor(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
 int64_t Align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -32,8 +32,8 @@ absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layou
   const int64_t slots = options.max_sequences + (options.prefix_reuse ? kSnapshotSlots : 0);
   const int64_t state_bytes = slots * cache->slot_bytes_;
   if (state_bytes > static_cast<int64_t>(options.bytes)) {
-    return InvalidArgument("kv_cache.bytes: {} is too small, the recurrent state of {} sequences takes {}", options.bytes,
-                           options.max_sequences, state_bytes);
+    return InvalidArgument("kv_cache.bytes: {} is too small, the recurrent state of {} sequences takes {}",
+                           options.bytes, options.max_sequences, state_bytes);
   }
   ASSIGN_OR_RETURN(cache->states_, Mapping::Create(state_bytes));
   if (cache->slot_bytes_ > 0) {
@@ -62,8 +62,11 @@ absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layou
 PagedCache::~PagedCache() { CHECK(stats_.sequences == 0); }
 
 PagedSequence::PagedSequence(PagedCache& cache, const PrefixKey& key)
-    : cache_(cache), chain_(PrefixIndex::Root(key)), pages_(cache.groups()),
-      pointers_(cache.layout_.page_bytes.size()), dropped_(cache.groups(), 0) {
+    : cache_(cache),
+      chain_(PrefixIndex::Root(key)),
+      pages_(cache.groups()),
+      pointers_(cache.layout_.page_bytes.size()),
+      dropped_(cache.groups(), 0) {
   ++cache_.stats_.sequences;
 }
 
@@ -186,8 +189,8 @@ absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
 void PagedCache::MakeRoom(int64_t blocks) {
   if (store_->free_blocks() >= blocks) return;
   index_.VisitOldest([&](PrefixIndex::Node& node) {
-    const bool reclaimable = std::any_of(node.pages.begin(), node.pages.end(),
-                                         [&](int32_t page) { return store_->references(page) == 1; });
+    const bool reclaimable =
+        std::any_of(node.pages.begin(), node.pages.end(), [&](int32_t page) { return store_->references(page) == 1; });
     if (reclaimable) {
       EraseNode(node);
       ++stats_.pages_evicted;

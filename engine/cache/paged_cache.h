@@ -29,11 +29,11 @@ class PagedSequence final : public Sequence {
 
   PagedCache& cache_;
   int64_t length_ = 0, reserved_ = 0;
-  uint64_t chain_;                                 // hash chain of the full pages so far
-  std::vector<int32_t> tail_;                      // tokens after the last full page
-  std::vector<std::vector<int32_t>> pages_;        // [groups][ceil(reserved / 64)], -1: before the window
-  std::vector<std::vector<const void*>> pointers_; // [layers][ceil(reserved / 64)]
-  std::vector<int64_t> dropped_;                   // [groups] leading entries of pages_ that are -1
+  uint64_t chain_;                                  // hash chain of the full pages so far
+  std::vector<int32_t> tail_;                       // tokens after the last full page
+  std::vector<std::vector<int32_t>> pages_;         // [groups][ceil(reserved / 64)], -1: before the window
+  std::vector<std::vector<const void*>> pointers_;  // [layers][ceil(reserved / 64)]
+  std::vector<int64_t> dropped_;                    // [groups] leading entries of pages_ that are -1
   int32_t slot_ = -1;
 };
 

@@ -16,7 +16,9 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-uint64_t PrefixIndex::Root(const PrefixKey& key) { return Mix(Mix(Mix(0, 0x696E66657264u), key.adapter), key.tenant_salt); }
+uint64_t PrefixIndex::Root(const PrefixKey& key) {
+  return Mix(Mix(Mix(0, 0x696E66657264u), key.adapter), key.tenant_salt);
+}
 
 uint64_t PrefixIndex::Extend(uint64_t parent, std::span<const int32_t> tokens) {
   uint64_t chain = parent;

@@ -26,8 +26,8 @@ class PrefixIndex {
   struct Node {
     uint64_t parent = 0, chain = 0;
     std::array<int32_t, kernels::kPageTokens> tokens;
-    std::vector<int32_t> pages;   // [groups]
-    int32_t state = -1;           // slot of the state after this page, or none
+    std::vector<int32_t> pages;  // [groups]
+    int32_t state = -1;          // slot of the state after this page, or none
     std::list<Node*>::iterator use;
   };
 
@@ -37,7 +37,7 @@ class PrefixIndex {
   Node* Find(uint64_t parent, std::span<const int32_t> tokens);
   // nullptr if the place is taken: by the same tokens, or (once in 2^64) by others with the same hash.
   Node* Insert(uint64_t parent, std::span<const int32_t> tokens, std::vector<int32_t> pages);
-  void Touch(Node& node);         // makes it the most recently used
+  void Touch(Node& node);  // makes it the most recently used
   void Erase(Node& node);
   // Visits nodes from the oldest until `stop` says true; the visitor may erase the node that it is given.
   void VisitOldest(const std::function<bool(Node&)>& stop);

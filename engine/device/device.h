@@ -1,7 +1,7 @@
 // What runs a model's layers: about a dozen coarse steps over buffers that the device owns.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Device::Create(model, {.threads = 2, .cache = {.bytes = 1 << 30}}));
-//   ASSIGN_OR_RETURN(std::unique_ptr<cache::Sequence> sequence, device->cache().NewSequence({}));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Device::Create(model, {.threads = 2, .cache = {.bytes = 1 <<
+//   30}})); ASSIGN_OR_RETURN(std::unique_ptr<cache::Sequence> sequence, device->cache().NewSequence({}));
 //   ... model::Forward(*device, steps) ...
 //
 // forward.cc calls the steps in order; how they are fused and divided is the device's own business, but a result never
@@ -25,7 +25,7 @@ struct DeviceOptions {
   int64_t max_batch_tokens = 512;  // tokens of one call, all sequences together
   int64_t max_result_rows = 64;    // wanted rows of one call
   cache::CacheOptions cache;
-  std::string isa;                 // name of a kernel variant; empty: the best that this CPU runs
+  std::string isa;  // name of a kernel variant; empty: the best that this CPU runs
 };
 
 // One sequence's part of a batch: rows row_begin.. of the batch are its tokens at first_position..
@@ -37,9 +37,9 @@ struct BatchSequence {
 };
 
 struct Batch {
-  std::span<const int32_t> tokens;              // [rows]
+  std::span<const int32_t> tokens;  // [rows]
   std::span<const BatchSequence> sequences;
-  std::span<const int32_t> wanted_rows;         // ascending
+  std::span<const int32_t> wanted_rows;  // ascending
 };
 
 class Device {
@@ -52,7 +52,7 @@ class Device {
   virtual const model::Model& model() const = 0;
   virtual const DeviceOptions& options() const = 0;  // with defaults resolved
   virtual cache::KvCache& cache() = 0;
-  virtual std::string description() const = 0;       // "cpu avx512, 2 threads"
+  virtual std::string description() const = 0;  // "cpu avx512, 2 threads"
 
   // ---- the steps of a pass, all over the residual stream x [rows][n_embd]
   virtual void Begin(const Batch& batch) = 0;        // the batch lives until the pass ends
@@ -63,8 +63,8 @@ class Device {
   virtual void MixRecurrent(int32_t layer) = 0;      // the whole mixer of a recurrent layer, x += ...
   virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
   // Results are the caller's to change until the next pass.
-  virtual std::span<float> Hidden() = 0;             // [wanted][n_embd] after the last norm
-  virtual std::span<float> Logits() = 0;             // [wanted][n_vocab]
+  virtual std::span<float> Hidden() = 0;  // [wanted][n_embd] after the last norm
+  virtual std::span<float> Logits() = 0;  // [wanted][n_vocab]
 
   // y = weights * x (+ bias) outside a pass, for heads on pooled vectors. x [k], y [rows].
   virtual void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) = 0;

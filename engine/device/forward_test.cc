@@ -100,7 +100,8 @@ TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
 // output(tanh(dense(first token))) by hand.
 TEST_F(ForwardTest, RanksByTheHeadOfTheFirstToken) {
   TestingModel source = TestingModel::Bert().Set("pooling_type", uint32_t{4});
-  source.Tensor("cls.weight", {TestingModel::kWidth, TestingModel::kWidth}).Tensor("cls.bias", {TestingModel::kWidth}, 0.25f);
+  source.Tensor("cls.weight", {TestingModel::kWidth, TestingModel::kWidth})
+      .Tensor("cls.bias", {TestingModel::kWidth}, 0.25f);
   source.Tensor("cls.output.weight", {TestingModel::kWidth, 1}).Tensor("cls.output.bias", {1}, 0.25f);
   Load(source);
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());

@@ -22,7 +22,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 std::vector<int32_t> Text(int64_t n, int32_t seed) {
   std::vector<int32_t> tokens(n);
-  for (int64_t i = 0; i < n; ++i) tokens[i] = static_cast<int32_t>((i * i * 7 + i * 13 + seed * 29) % TestingModel::kVocabulary);
+  for (int64_t i = 0; i < n; ++i)
+    tokens[i] = static_cast<int32_t>((i * i * 7 + i * 13 + seed * 29) % TestingModel::kVocabulary);
   return tokens;
 }
 
@@ -63,7 +64,8 @@ class Invariance : public testing::TestWithParam<Case> {
     for (const auto& step : steps) {
       ASSERT_TRUE(device.cache().Reserve(*step.sequence, static_cast<int64_t>(step.tokens.size())).ok());
     }
-    const auto result = device.model().spec().encoder ? model::ForwardHidden(device, steps) : model::Forward(device, steps);
+    const auto result =
+        device.model().spec().encoder ? model::ForwardHidden(device, steps) : model::Forward(device, steps);
     ASSERT_TRUE(result.ok()) << result.status();
     values.insert(values.end(), result->values.begin(), result->values.end());
   }
@@ -108,7 +110,8 @@ TEST_P(Invariance, NotOfNeighbours) {
     const std::vector<float> alone = Run(*device, text, {kTokens});
     expected.insert(expected.end(), alone.begin(), alone.end());
   }
-  auto sa = *device->cache().NewSequence({}), sb = *device->cache().NewSequence({}), sc = *device->cache().NewSequence({});
+  auto sa = *device->cache().NewSequence({}), sb = *device->cache().NewSequence({}),
+       sc = *device->cache().NewSequence({});
   Append(*device, {{sa.get(), a, Rows::kAll}, {sb.get(), b, Rows::kAll}, {sc.get(), c, Rows::kAll}}, together);
   EXPECT_EQ(together, expected);
 }

@@ -39,7 +39,9 @@ TEST_P(Oracle, GivesTheSameOutput) {
   ASSERT_TRUE(file.ok()) << file.status();
   auto model = model::Model::Load(*file);
   ASSERT_TRUE(model.ok()) << model.status();
-  auto device = Device::Create(*model, {.threads = 2, .max_batch_tokens = 128, .max_result_rows = 128,
+  auto device = Device::Create(*model, {.threads = 2,
+                                        .max_batch_tokens = 128,
+                                        .max_result_rows = 128,
                                         .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}});
   ASSERT_TRUE(device.ok()) << device.status();
   auto sequence = (*device)->cache().NewSequence({});

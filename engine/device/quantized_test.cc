@@ -2,11 +2,11 @@
 // activations are rounded to int8 before each product.
 //
 // The bound: a row of activations in blocks with one scale, max / 127, is off by max / (127 sqrt 12) in the mean; with
-// max at 2.5 to 3.5 standard deviations that is 0.6 to 0.8 % of the row, and so of each product. A residual stream takes
-// 4 such errors a layer and one in the head, which add up as the root of their number; norms, gates and softmax pass
-// them on enlarged. Two per cent times that root covers the median row of all models but those whose router chooses
-// another expert for some token, which changes its row and, through attention, those after it: of models with experts the
-// better quarter of the rows is held to the bound.
+// max at 2.5 to 3.5 standard deviations that is 0.6 to 0.8 % of the row, and so of each product. A residual stream
+// takes 4 such errors a layer and one in the head, which add up as the root of their number; norms, gates and softmax
+// pass them on enlarged. Two per cent times that root covers the median row of all models but those whose router
+// chooses another expert for some token, which changes its row and, through attention, those after it: of models with
+// experts the better quarter of the rows is held to the bound.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,9 @@ void EncodeQ4_0(const float* x, std::string& out) {
   for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(x[i]));
   const float scale = std::max(most / 7, 1e-4f);
   PutHalf(out, scale);
-  const auto digit = [&](int i) { return static_cast<uint8_t>(std::clamp<long>(std::lround(x[i] / scale) + 8, 0, 15)); };
+  const auto digit = [&](int i) {
+    return static_cast<uint8_t>(std::clamp<long>(std::lround(x[i] / scale) + 8, 0, 15));
+  };
   for (int i = 0; i < 16; ++i) out.push_back(static_cast<char>(digit(i) | digit(i + 16) << 4));
 }
 
@@ -62,7 +64,9 @@ void EncodeQ4_K(const float* x, std::string& out) {
   out.append(4, static_cast<char>(32 | (32 >> 4) << 6));
   out.append(4, static_cast<char>(40 | (40 >> 4) << 6));
   out.append(4, static_cast<char>((32 & 15) | (40 & 15) << 4));
-  const auto digit = [&](int i) { return static_cast<uint8_t>(std::clamp<long>(std::lround((x[i] + minimum) / scale), 0, 15)); };
+  const auto digit = [&](int i) {
+    return static_cast<uint8_t>(std::clamp<long>(std::lround((x[i] + minimum) / scale), 0, 15));
+  };
   for (int chunk = 0; chunk < 256; chunk += 64) {
     for (int i = 0; i < 32; ++i) out.push_back(static_cast<char>(digit(chunk + i) | digit(chunk + 32 + i) << 4));
   }
@@ -104,8 +108,9 @@ Files Quantize(const gguf::GgufFile& file, TensorType type) {
     std::string bytes(reinterpret_cast<const char*>(tensor.data), tensor.bytes);
     if (matrix) {
       const std::string encoded = Encode(type, reinterpret_cast<const float*>(tensor.data), tensor.elements());
-      kernels::SelectKernels("reference")->dequantize_row(type, encoded.data(), static_cast<int64_t>(tensor.elements()),
-                                                           reinterpret_cast<float*>(bytes.data()));
+      kernels::SelectKernels("reference")
+          ->dequantize_row(type, encoded.data(), static_cast<int64_t>(tensor.elements()),
+                           reinterpret_cast<float*>(bytes.data()));
       quantized_data.push_back(encoded);
     } else {
       quantized_data.push_back(bytes);
@@ -120,7 +125,9 @@ std::vector<float> Outputs(const std::string& bytes, const OracleCase& c) {
   EXPECT_TRUE(file.ok()) << file.status();
   auto model = model::Model::Load(*file);
   EXPECT_TRUE(model.ok()) << model.status();
-  auto device = Device::Create(*model, {.threads = 1, .max_batch_tokens = 128, .max_result_rows = 128,
+  auto device = Device::Create(*model, {.threads = 1,
+                                        .max_batch_tokens = 128,
+                                        .max_result_rows = 128,
                                         .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}});
   auto sequence = (*device)->cache().NewSequence({});
   EXPECT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(c.tokens.size())).ok());
@@ -142,7 +149,8 @@ double RowError(const std::vector<float>& got, const std::vector<float>& expecte
   std::vector<double> rows;
   for (size_t row = 0; row < expected.size(); row += static_cast<size_t>(width)) {
     double difference = 0;
-    for (int64_t i = 0; i < width; ++i) difference += std::pow(static_cast<double>(got[row + i]) - expected[row + i], 2);
+    for (int64_t i = 0; i < width; ++i)
+      difference += std::pow(static_cast<double>(got[row + i]) - expected[row + i], 2);
     rows.push_back(std::sqrt(difference / static_cast<double>(width)) / deviation);
   }
   std::sort(rows.begin(), rows.end());
@@ -161,7 +169,8 @@ TEST_P(Quantized, StaysWithinWhatRoundedActivationsExplain) {
   const model::DecoderSpec& spec = (*model)->spec();
   const double layers = static_cast<double>(spec.layers.size());
   const bool experts = spec.layers.back().feed_forward.experts.count > 0;
-  const double error = RowError(Outputs(files.quantized, c), Outputs(files.plain, c), c.row_elements, experts ? 0.25 : 0.5);
+  const double error =
+      RowError(Outputs(files.quantized, c), Outputs(files.plain, c), c.row_elements, experts ? 0.25 : 0.5);
   RecordProperty("error", std::to_string(error));
   EXPECT_GT(error, 0);
   EXPECT_LE(error, 0.02 * std::sqrt(4 * layers + 1));
@@ -172,7 +181,8 @@ INSTANTIATE_TEST_SUITE_P(Archs, Quantized,
                          testing::Combine(testing::ValuesIn(OracleCases()),
                                           testing::Values(TensorType::kQ8_0, TensorType::kQ4_0, TensorType::kQ4_K)),
                          [](const auto& info) {
-                           return NameOf(std::get<0>(info.param)) + "_" + kernels::TraitsOf(std::get<1>(info.param)).name;
+                           return NameOf(std::get<0>(info.param)) + "_" +
+                                  kernels::TraitsOf(std::get<1>(info.param)).name;
                          });
 
 }  // namespace

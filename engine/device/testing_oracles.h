@@ -37,7 +37,8 @@ inline std::vector<OracleCase> OracleCases() {
   for (const boost::json::value& entry : index.as_array()) {
     OracleCase c;
     c.name = entry.at("name").as_string().c_str();
-    for (const boost::json::value& token : entry.at("tokens").as_array()) c.tokens.push_back(token.to_number<int32_t>());
+    for (const boost::json::value& token : entry.at("tokens").as_array())
+      c.tokens.push_back(token.to_number<int32_t>());
     c.logits = entry.at("output").as_string() == "logits";
     c.row_elements = entry.at("shape").as_array().at(1).to_number<int64_t>();
     cases.push_back(c);

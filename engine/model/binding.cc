@@ -152,11 +152,16 @@ class LayerBinder {
   RecurrentWeights Recurrent() {
     const RecurrentSpec& r = layer_.recurrent;
     switch (r.kind) {
-      case RecurrentKind::kShortConvolution: return ShortConvolution(r);
-      case RecurrentKind::kMamba: return Mamba(r);
-      case RecurrentKind::kMamba2: return Mamba2(r);
-      case RecurrentKind::kGatedDeltaNet: return DeltaNet(r);
-      case RecurrentKind::kNone: break;
+      case RecurrentKind::kShortConvolution:
+        return ShortConvolution(r);
+      case RecurrentKind::kMamba:
+        return Mamba(r);
+      case RecurrentKind::kMamba2:
+        return Mamba2(r);
+      case RecurrentKind::kGatedDeltaNet:
+        return DeltaNet(r);
+      case RecurrentKind::kNone:
+        break;
     }
     return {};
   }
@@ -250,8 +255,7 @@ absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, Mo
   if (spec.embedding_norm) {
     weights.embedding_norm = binder.NormOf("token_embd_norm", spec.width, spec.norm, spec.norm_weights_required);
   }
-  weights.output_norm =
-      binder.NormOf(std::string(spec.output_norm), spec.width, spec.norm, spec.norm_weights_required);
+  weights.output_norm = binder.NormOf(std::string(spec.output_norm), spec.width, spec.norm, spec.norm_weights_required);
   BindHead(binder, spec, weights);
   for (size_t i = 0; i < spec.layers.size() && binder.ok(); ++i) {
     weights.layers.push_back(LayerBinder(binder, spec, spec.layers[i], static_cast<int64_t>(i)).Bind());

@@ -26,7 +26,8 @@ absl::Status CheckStep(const Device& device, const SequenceStep& step) {
   const int64_t first = step.sequence->length(), end = first + static_cast<int64_t>(step.tokens.size());
   if (step.tokens.empty()) return InvalidArgument("step: no tokens");
   if (end > device.options().context_tokens) {
-    return InvalidArgument("step: position {} exceeds the context of {} tokens", end - 1, device.options().context_tokens);
+    return InvalidArgument("step: position {} exceeds the context of {} tokens", end - 1,
+                           device.options().context_tokens);
   }
   if (end > step.sequence->reserved()) {
     return FailedPrecondition("step: {} tokens needed, {} reserved", end, step.sequence->reserved());
@@ -47,7 +48,9 @@ absl::StatusOr<GatheredBatch> Gather(const Device& device, std::span<const Seque
     const auto row = static_cast<int64_t>(batch.tokens.size()), tokens = static_cast<int64_t>(step.tokens.size());
     batch.sequences.push_back({step.sequence, step.sequence->length(), row, tokens});
     batch.tokens.insert(batch.tokens.end(), step.tokens.begin(), step.tokens.end());
-    const int64_t first_wanted = step.wanted == Rows::kAll ? row : step.wanted == Rows::kLast ? row + tokens - 1 : row + tokens;
+    const int64_t first_wanted = step.wanted == Rows::kAll    ? row
+                                 : step.wanted == Rows::kLast ? row + tokens - 1
+                                                              : row + tokens;
     for (int64_t i = first_wanted; i < row + tokens; ++i) batch.wanted_rows.push_back(static_cast<int32_t>(i));
   }
   const device::DeviceOptions& options = device.options();
@@ -55,7 +58,8 @@ absl::StatusOr<GatheredBatch> Gather(const Device& device, std::span<const Seque
     return InvalidArgument("batch: {} tokens, the device takes {}", batch.tokens.size(), options.max_batch_tokens);
   }
   if (static_cast<int64_t>(batch.wanted_rows.size()) > options.max_result_rows) {
-    return InvalidArgument("batch: {} wanted rows, the device gives {}", batch.wanted_rows.size(), options.max_result_rows);
+    return InvalidArgument("batch: {} wanted rows, the device gives {}", batch.wanted_rows.size(),
+                           options.max_result_rows);
   }
   return batch;
 }

@@ -21,16 +21,16 @@ namespace inferd::model {
 enum class Rows : uint8_t { kNone, kLast, kAll };
 
 struct SequenceStep {
-  cache::Sequence* sequence;         // tokens.size() are reserved after its length(); no sequence occurs twice
-  std::span<const int32_t> tokens;   // at positions length(), length() + 1, ...; each below vocabulary_size
-  Rows wanted = Rows::kNone;         // which of these tokens' results are asked for
+  cache::Sequence* sequence;        // tokens.size() are reserved after its length(); no sequence occurs twice
+  std::span<const int32_t> tokens;  // at positions length(), length() + 1, ...; each below vocabulary_size
+  Rows wanted = Rows::kNone;        // which of these tokens' results are asked for
 };
 
 struct ForwardResult {
-  int64_t rows = 0;              // wanted rows of all steps, in order
-  int64_t row_elements = 0;      // n_vocab, or n_embd for hidden states
-  std::span<float> values;       // [rows][row_elements] f32, row-major; valid until the next call on this device, and
-                                 // the caller's scratch until then (samplers change logits in place)
+  int64_t rows = 0;          // wanted rows of all steps, in order
+  int64_t row_elements = 0;  // n_vocab, or n_embd for hidden states
+  std::span<float> values;   // [rows][row_elements] f32, row-major; valid until the next call on this device, and
+                             // the caller's scratch until then (samplers change logits in place)
 };
 
 // Logits of the wanted rows. On success each sequence has been committed: its length() has grown by its tokens.

@@ -70,7 +70,8 @@ std::vector<int64_t> Metadata::CountPerLayer(std::string_view key, int64_t layer
   }
   std::vector<int64_t> values = Counts(key);
   if (static_cast<int64_t>(values.size()) < layers) {
-    if (status_.ok()) Fail(InvalidArgument("{}: {} elements, expected one for each of {} layers", Key(key), values.size(), layers));
+    if (status_.ok())
+      Fail(InvalidArgument("{}: {} elements, expected one for each of {} layers", Key(key), values.size(), layers));
     values.resize(layers, fallback);
   }
   values.resize(layers);

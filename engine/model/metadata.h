@@ -20,21 +20,22 @@ namespace inferd::model {
 
 class Metadata {
  public:
-  Metadata(const gguf::GgufFile& file, std::string architecture) : file_(file), architecture_(std::move(architecture)) {}
+  Metadata(const gguf::GgufFile& file, std::string architecture)
+      : file_(file), architecture_(std::move(architecture)) {}
 
   const std::string& architecture() const { return architecture_; }
   const gguf::GgufFile& file() const { return file_; }
   bool Has(std::string_view key) const { return file_.Find(Key(key)) != nullptr; }
 
-  int64_t Count(std::string_view key, int64_t maximum = kLargestCount);  // required, 1..maximum
+  int64_t Count(std::string_view key, int64_t maximum = kLargestCount);                      // required, 1..maximum
   int64_t CountOr(std::string_view key, int64_t fallback, int64_t maximum = kLargestCount);  // 0..maximum
-  double Real(std::string_view key);                                     // required, finite
+  double Real(std::string_view key);                                                         // required, finite
   double RealOr(std::string_view key, double fallback);
   bool FlagOr(std::string_view key, bool fallback);
   std::string TextOr(std::string_view key, std::string_view fallback);
   // One count for all layers, or an array with one for each; 0 is allowed.
   std::vector<int64_t> CountPerLayer(std::string_view key, int64_t layers, int64_t fallback);
-  std::vector<int64_t> Counts(std::string_view key);                     // an array; empty if absent
+  std::vector<int64_t> Counts(std::string_view key);  // an array; empty if absent
 
   void Fail(const absl::Status& status) { status_.Update(status); }
   const absl::Status& status() const { return status_; }

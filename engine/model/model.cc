@@ -75,7 +75,8 @@ absl::StatusOr<std::shared_ptr<const Model>> Model::Load(std::shared_ptr<const g
 
 std::string Model::description() const {
   const double parameters = static_cast<double>(parameter_count_);
-  const std::string size = parameters < 1e9 ? fmt::format("{:.0f}M", parameters / 1e6) : fmt::format("{:.1f}B", parameters / 1e9);
+  const std::string size =
+      parameters < 1e9 ? fmt::format("{:.0f}M", parameters / 1e6) : fmt::format("{:.1f}B", parameters / 1e9);
   const LayerWeights& first = weights_.layers.front();
   const Linear& typical = first.feed_forward.up ? first.feed_forward.up : weights_.embedding;
   return fmt::format("{} {} {}", spec_.architecture, size, kernels::TraitsOf(typical.weights.type).name);

@@ -56,9 +56,7 @@ void Rank(device::Device& device, std::vector<float> x, std::span<float> scores)
 
 }  // namespace
 
-int64_t PooledSize(const DecoderSpec& spec) {
-  return spec.pooling == Pooling::kRank ? spec.rank.classes : spec.width;
-}
+int64_t PooledSize(const DecoderSpec& spec) { return spec.pooling == Pooling::kRank ? spec.rank.classes : spec.width; }
 
 absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t rows, std::span<float> out) {
   const DecoderSpec& spec = device.model().spec();

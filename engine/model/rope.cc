@@ -7,7 +7,6 @@
 
 #include "kernels/kernels.h"
 
-
 namespace inferd::model {
 namespace {
 

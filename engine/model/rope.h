@@ -16,8 +16,8 @@ struct RopeFrequencies {
   float magnitude;              // of cosine and sine
 };
 
-// `context_tokens` is the longest sequence that will run: long factors apply if it exceeds the trained context, whatever
-// the length of a single text, so that a text's result does not change when it grows.
+// `context_tokens` is the longest sequence that will run: long factors apply if it exceeds the trained context,
+// whatever the length of a single text, so that a text's result does not change when it grows.
 RopeFrequencies FrequenciesOf(const RopeSpec& rope, int64_t context_tokens);
 
 }  // namespace inferd::model

@@ -26,14 +26,16 @@ TEST(Rope, LinearScalingSlowsEveryPair) {
   for (int64_t pair = 0; pair < 32; ++pair) EXPECT_NEAR(f.inverse[pair] * 4 / PlainFrequency(pair), 1.0, 1e-14);
 }
 
-// Section 3.2 of the paper by hand: of 4096 tokens and 64 dimensions, the pair that turns 32 times is number 10.46 and the
-// one that turns once number 22.51, so that the ramp goes from 10 to 23.
+// Section 3.2 of the paper by hand: of 4096 tokens and 64 dimensions, the pair that turns 32 times is number 10.46 and
+// the one that turns once number 22.51, so that the ramp goes from 10 to 23.
 TEST(Rope, YarnKeepsFastPairsAndSlowsSlowOnes) {
   RopeSpec rope = Plain();
   rope.scaling = RopeScaling::kYarn;
   rope.factor = 4;
   const RopeFrequencies f = FrequenciesOf(rope, 16384);
-  const auto turns_at = [](double turns) { return 64.0 * std::log(4096.0 / (turns * 2 * M_PI)) / (2 * std::log(10000.0)); };
+  const auto turns_at = [](double turns) {
+    return 64.0 * std::log(4096.0 / (turns * 2 * M_PI)) / (2 * std::log(10000.0));
+  };
   const double low = std::floor(turns_at(32)), high = std::ceil(turns_at(1));
   EXPECT_EQ(low, 10);
   EXPECT_EQ(high, 23);

@@ -13,7 +13,8 @@ constexpr int64_t kLargestRow = int64_t{1} << 24;  // elements of one activation
 absl::Status CheckAttention(const DecoderSpec& spec, const AttentionSpec& a, const std::string& where) {
   if (a.heads == 0) return absl::OkStatus();
   if (a.kv_heads == 0 || a.heads % a.kv_heads != 0) {
-    return InvalidArgument("{}: attention.head_count {} is not a multiple of head_count_kv {}", where, a.heads, a.kv_heads);
+    return InvalidArgument("{}: attention.head_count {} is not a multiple of head_count_kv {}", where, a.heads,
+                           a.kv_heads);
   }
   if (a.k_dim < 1 || a.v_dim < 1 || a.heads > kLargestRow / a.k_dim || a.heads > kLargestRow / a.v_dim) {
     return InvalidArgument("{}: {} heads with {} and {} dimensions of K and V", where, a.heads, a.k_dim, a.v_dim);
@@ -30,8 +31,8 @@ absl::Status CheckAttention(const DecoderSpec& spec, const AttentionSpec& a, con
 absl::Status CheckFeedForward(const FeedForwardSpec& f, const std::string& where) {
   const ExpertSpec& e = f.experts;
   if (f.width > kLargestRow || e.width > kLargestRow || e.shared_width > kLargestRow) {
-    return InvalidArgument("{}: feed-forward width {} is larger than {}", where, std::max({f.width, e.width, e.shared_width}),
-                           kLargestRow);
+    return InvalidArgument("{}: feed-forward width {} is larger than {}", where,
+                           std::max({f.width, e.width, e.shared_width}), kLargestRow);
   }
   if (e.count == 0) return absl::OkStatus();
   if (e.width == 0) return InvalidArgument("{}: expert_feed_forward_length: missing", where);
@@ -40,7 +41,8 @@ absl::Status CheckFeedForward(const FeedForwardSpec& f, const std::string& where
   }
   if (e.groups > 1 && (e.count % e.groups != 0 || e.groups_used < 1 || e.groups_used > e.groups ||
                        e.count / e.groups * e.groups_used < e.used)) {
-    return InvalidArgument("{}: {} of {} expert groups for {} of {} experts", where, e.groups_used, e.groups, e.used, e.count);
+    return InvalidArgument("{}: {} of {} expert groups for {} of {} experts", where, e.groups_used, e.groups, e.used,
+                           e.count);
   }
   return absl::OkStatus();
 }
@@ -54,8 +56,8 @@ absl::Status CheckRecurrent(const RecurrentSpec& r, const std::string& where) {
   const bool grouped = r.kind != RecurrentKind::kMamba;
   if (r.state < 1 || r.state > 65536 || r.heads < 1 || r.heads > kLargestRow ||
       (grouped && (r.groups < 1 || r.heads % r.groups != 0 || r.inner % r.heads != 0 || r.inner % r.groups != 0))) {
-    return InvalidArgument("{}: recurrent mixer of width {} with {} heads, {} groups and state {}", where, r.inner, r.heads,
-                           r.groups, r.state);
+    return InvalidArgument("{}: recurrent mixer of width {} with {} heads, {} groups and state {}", where, r.inner,
+                           r.heads, r.groups, r.state);
   }
   return absl::OkStatus();
 }
@@ -65,8 +67,9 @@ absl::Status CheckRecurrent(const RecurrentSpec& r, const std::string& where) {
 absl::Status CheckSpec(const DecoderSpec& spec) {
   for (const RopeSpec& rope : spec.ropes) {
     if (!(rope.base > 0) || !(rope.factor > 0) || rope.original_context < 1) {
-      return InvalidArgument("{}: rope.freq_base {}, rope.scaling.factor {} and original_context_length {} must be positive",
-                             spec.architecture, rope.base, rope.factor, rope.original_context);
+      return InvalidArgument(
+          "{}: rope.freq_base {}, rope.scaling.factor {} and original_context_length {} must be positive",
+          spec.architecture, rope.base, rope.factor, rope.original_context);
     }
   }
   for (size_t i = 0; i < spec.layers.size(); ++i) {

@@ -119,8 +119,9 @@ absl::Status TensorBinder::Finish() {
   RETURN_IF_ERROR(status_);
   for (const gguf::Tensor& tensor : file_.tensors()) {
     if (!used_.contains(tensor.name)) {
-      return InvalidArgument("{}: tensor {}: not used by this architecture; running without it would give wrong results",
-                             file_.path(), tensor.name);
+      return InvalidArgument(
+          "{}: tensor {}: not used by this architecture; running without it would give wrong results", file_.path(),
+          tensor.name);
     }
   }
   return absl::OkStatus();

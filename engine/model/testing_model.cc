@@ -38,7 +38,9 @@ std::string QuantizedBytes(TensorType type, uint64_t n, std::mt19937& random) {
 
 TestingModel::TestingModel(std::string architecture) : architecture_(std::move(architecture)) {
   Set("block_count", kLayers).Set("context_length", kContext).Set("embedding_length", kWidth);
-  Set("feed_forward_length", kInner).Set("attention.head_count", uint32_t{4}).Set("attention.head_count_kv", uint32_t{2});
+  Set("feed_forward_length", kInner)
+      .Set("attention.head_count", uint32_t{4})
+      .Set("attention.head_count_kv", uint32_t{2});
   Set("attention.layer_norm_rms_epsilon", 1e-5f).Set("attention.layer_norm_epsilon", 1e-5f);
 }
 
@@ -112,7 +114,9 @@ TestingModel TestingModel::Gemma2() {
 
 TestingModel TestingModel::Qwen3Moe() {
   TestingModel m("qwen3moe");
-  m.Set("expert_count", uint32_t{4}).Set("expert_used_count", uint32_t{2}).Set("expert_feed_forward_length", uint32_t{32});
+  m.Set("expert_count", uint32_t{4})
+      .Set("expert_used_count", uint32_t{2})
+      .Set("expert_feed_forward_length", uint32_t{32});
   m.Ends();
   for (uint32_t i = 0; i < kLayers; ++i) {
     m.Attention(Block(i), 4, 2, 16);
@@ -188,7 +192,9 @@ TestingModel TestingModel::Mamba() {
     m.Tensor(b + "ssm_conv1d.weight", {4, 128}).Tensor(b + "ssm_conv1d.bias", {128}, 0.25f);
     m.Matrix(b + "ssm_x", 128, 4 + 32);
     m.Matrix(b + "ssm_dt", 4, 128);
-    m.Tensor(b + "ssm_dt.bias", {128}, 0.25f).Tensor(b + "ssm_a", {16, 128}, 0.4f, -0.5f).Tensor(b + "ssm_d", {128}, 0.5f);
+    m.Tensor(b + "ssm_dt.bias", {128}, 0.25f)
+        .Tensor(b + "ssm_a", {16, 128}, 0.4f, -0.5f)
+        .Tensor(b + "ssm_d", {128}, 0.5f);
     m.Matrix(b + "ssm_out", 128, kWidth);
   }
   return m;
@@ -214,7 +220,9 @@ TestingModel TestingModel::Mamba2() {
 TestingModel TestingModel::Qwen35() {
   TestingModel m("qwen35");
   m.Set("ssm.inner_size", uint32_t{64}).Set("ssm.conv_kernel", uint32_t{4}).Set("ssm.state_size", uint32_t{16});
-  m.Set("ssm.time_step_rank", uint32_t{4}).Set("ssm.group_count", uint32_t{2}).Set("full_attention_interval", uint32_t{3});
+  m.Set("ssm.time_step_rank", uint32_t{4})
+      .Set("ssm.group_count", uint32_t{2})
+      .Set("full_attention_interval", uint32_t{3});
   m.Ends();
   for (uint32_t i = 0; i < kLayers; ++i) {
     const std::string b = Block(i);
@@ -229,7 +237,9 @@ TestingModel TestingModel::Qwen35() {
       m.Matrix(b + "attn_gate", kWidth, 64);
       m.Matrix(b + "ssm_alpha", kWidth, 4);
       m.Matrix(b + "ssm_beta", kWidth, 4);
-      m.Tensor(b + "ssm_conv1d.weight", {4, 128}).Tensor(b + "ssm_dt.bias", {4}, 0.25f).Tensor(b + "ssm_a", {4}, 0.4f, -0.5f);
+      m.Tensor(b + "ssm_conv1d.weight", {4, 128})
+          .Tensor(b + "ssm_dt.bias", {4}, 0.25f)
+          .Tensor(b + "ssm_a", {4}, 0.4f, -0.5f);
       m.Norm(b + "ssm_norm", 16);
       m.Matrix(b + "ssm_out", 64, kWidth);
     }

@@ -29,12 +29,12 @@ class TestingModel {
   static TestingModel Lfm2();       // short convolutions and attention
   static TestingModel Mamba();
   static TestingModel Mamba2();
-  static TestingModel Qwen35();     // gated delta nets and gated attention
-  static TestingModel Falcon();     // branches side by side, one tensor for q, k and v
-  static TestingModel Mpt();        // linear attention biases
-  static TestingModel Bert();       // encoder
+  static TestingModel Qwen35();  // gated delta nets and gated attention
+  static TestingModel Falcon();  // branches side by side, one tensor for q, k and v
+  static TestingModel Mpt();     // linear attention biases
+  static TestingModel Bert();    // encoder
 
-  TestingModel& Drop(std::string_view tensor);                                       // leaves a tensor out
+  TestingModel& Drop(std::string_view tensor);  // leaves a tensor out
   TestingModel& Reshape(std::string_view tensor, std::vector<uint64_t> dims);
   template <typename T>
   TestingModel& Set(std::string_view key, T value) {  // replaces a key of the architecture

@@ -16,10 +16,10 @@
 namespace inferd::model {
 
 struct Linear {
-  std::string_view name;                    // of the tensor, for messages
-  kernels::WeightMatrix weights{};          // data == nullptr: absent
-  const float* bias = nullptr;              // [rows]
-  const float* scale = nullptr;             // [1] multiplies the product
+  std::string_view name;            // of the tensor, for messages
+  kernels::WeightMatrix weights{};  // data == nullptr: absent
+  const float* bias = nullptr;      // [rows]
+  const float* scale = nullptr;     // [1] multiplies the product
   explicit operator bool() const { return weights.data != nullptr; }
 };
 
@@ -27,36 +27,36 @@ struct Norm {
   bool present = false;
   NormKind kind = NormKind::kRms;
   float epsilon = 0;
-  const float* weight = nullptr;            // [n], nullptr: ones
-  const float* bias = nullptr;              // [n], nullptr: zeros
+  const float* weight = nullptr;  // [n], nullptr: ones
+  const float* bias = nullptr;    // [n], nullptr: zeros
 };
 
 // A matrix for each expert, expert_bytes apart.
 struct ExpertLinear {
   std::string_view name;
-  kernels::WeightMatrix weights{};          // of expert 0
+  kernels::WeightMatrix weights{};  // of expert 0
   size_t expert_bytes = 0;
-  int64_t bias_stride = 0;                  // floats from one expert's bias to the next one's
-  const float* bias = nullptr;              // [experts] rows, bias_stride apart
-  const float* scale = nullptr;             // [experts]
+  int64_t bias_stride = 0;       // floats from one expert's bias to the next one's
+  const float* bias = nullptr;   // [experts] rows, bias_stride apart
+  const float* scale = nullptr;  // [experts]
   explicit operator bool() const { return weights.data != nullptr; }
 };
 
 struct AttentionWeights {
-  Linear q, k, v;                           // rows of one fused tensor are three views of it
+  Linear q, k, v;  // rows of one fused tensor are three views of it
   Linear output;
   Norm q_norm, k_norm;
-  const float* sinks = nullptr;             // [heads]
-  Linear q_a, q_b, kv_a, kv_b;              // latent attention
+  const float* sinks = nullptr;  // [heads]
+  Linear q_a, q_b, kv_a, kv_b;   // latent attention
   Norm q_a_norm, kv_a_norm;
-  Linear k_b, v_b;                          // rows = heads * rows of a head
+  Linear k_b, v_b;  // rows = heads * rows of a head
 };
 
 struct FeedForwardWeights {
-  Linear gate, up, down;                    // gate and up of a fused tensor are two views of it
+  Linear gate, up, down;  // gate and up of a fused tensor are two views of it
   Linear router;
   const float* activation_divisor = nullptr;  // [width] of an ungated network's inner row
-  const float* selection_bias = nullptr;    // [experts]: added for choosing, not for weighing
+  const float* selection_bias = nullptr;      // [experts]: added for choosing, not for weighing
   ExpertLinear expert_gate, expert_up, expert_down;
   Linear shared_gate, shared_up, shared_down, shared_router;
 };
@@ -84,11 +84,11 @@ struct LayerWeights {
 };
 
 struct ModelWeights {
-  Linear embedding;                         // token_embd [n_vocab] rows of n_embd
+  Linear embedding;  // token_embd [n_vocab] rows of n_embd
   Linear positions, token_types;
   Norm embedding_norm, output_norm;
-  Linear head;                              // [n_vocab] rows; the embedding itself where tied; absent for encoders
-  Linear rank_dense, rank_output;           // of the ranking head
+  Linear head;                     // [n_vocab] rows; the embedding itself where tied; absent for encoders
+  Linear rank_dense, rank_output;  // of the ranking head
   Norm rank_norm;
   std::vector<LayerWeights> layers;
   std::vector<std::unique_ptr<float[]>> converted;  // small vectors that the file holds in another type than f32

@@ -18,7 +18,8 @@ void CpuDevice::ProjectQkv(int32_t layer) {
   if (spec_.layers[layer].attention.latent.kv_rank > 0) return ProjectLatent(layer);
   const model::AttentionWeights& w = weights_.layers[layer].attention;
   PrepareMixerInput(layer, Formats::Of({&w.q, &w.k, &w.v}));
-  const Product products[] = {{&w.q, q_, w.q.weights.rows}, {&w.k, k_rows_, w.k.weights.rows}, {&w.v, v_, w.v.weights.rows}};
+  const Product products[] = {
+      {&w.q, q_, w.q.weights.rows}, {&w.k, k_rows_, w.k.weights.rows}, {&w.v, v_, w.v.weights.rows}};
   products_.Multiply(mixer_input_, rows_, products);
   ForRuns([&](const Run& run, int32_t) {
     for (int64_t i = 0; i < run.tokens; ++i) FinishQkvRow(layer, run.row + i, run.position + i);
@@ -26,8 +27,8 @@ void CpuDevice::ProjectQkv(int32_t layer) {
   });
 }
 
-void CpuDevice::ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim,
-                                 float* x) const {
+void CpuDevice::ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride,
+                                 int64_t dim, float* x) const {
   if (!norm.present) return;
   if (kind == model::QkNorm::kWhole) return ApplyNorm(norm, x, heads * dim, x);
   for (int64_t head = 0; head < heads; ++head) {
@@ -69,7 +70,8 @@ void CpuDevice::FinishQkvRow(int32_t layer, int64_t row, int64_t position) {
   }
 }
 
-void CpuDevice::WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride) {
+void CpuDevice::WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v,
+                         int64_t v_stride) {
   void* page = const_cast<void*>(run.sequence->sequence->pages(layer)[run.position / kernels::kPageTokens]);
   k_.write_kv(ShapeOf(layer), page, static_cast<int32_t>(run.position % kernels::kPageTokens),
               static_cast<int32_t>(run.tokens), k + run.row * k_stride, k_stride, v + run.row * v_stride, v_stride);
@@ -87,11 +89,13 @@ void CpuDevice::Attend(int32_t layer) {
   pool_.Run(pieces * items_of_piece, [&](int64_t item, int32_t thread) {
     int64_t piece = item / items_of_piece, of_piece = item % items_of_piece;
     size_t index = 0;
-    for (int64_t n; piece >= (n = (batch_.sequences[index].tokens + kQueryTokens - 1) / kQueryTokens); ++index) piece -= n;
+    for (int64_t n; piece >= (n = (batch_.sequences[index].tokens + kQueryTokens - 1) / kQueryTokens); ++index)
+      piece -= n;
     const BatchSequence& sequence = batch_.sequences[index];
     const int64_t first = piece * kQueryTokens, tokens = std::min(kQueryTokens, sequence.tokens - first);
     const int64_t kv_head = of_piece / (group / part);
-    AttendTokens(layer, sequence, {kv_head, kv_head * group + of_piece % (group / part) * part, part}, first, tokens, thread);
+    AttendTokens(layer, sequence, {kv_head, kv_head * group + of_piece % (group / part) * part, part}, first, tokens,
+                 thread);
   });
 }
 

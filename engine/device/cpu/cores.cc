@@ -35,7 +35,8 @@ int32_t QuotaCores() {
     }
   }
   const std::string quota = FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  if (!quota.empty() && quota != "-1") take(CoresOfQuota(quota + " " + FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us")));
+  if (!quota.empty() && quota != "-1")
+    take(CoresOfQuota(quota + " " + FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us")));
   return strictest;
 }
 

@@ -7,7 +7,7 @@
 
 namespace inferd::device {
 
-std::vector<int> UsableCores();        // numbers of the processors in the affinity mask, at least one
+std::vector<int> UsableCores();  // numbers of the processors in the affinity mask, at least one
 
 // Processors' worth of time that a quota grants ("max 100000" or "150000 100000" in cpu.max), rounded up; 0: no limit.
 int32_t CoresOfQuota(const std::string& cpu_max);

@@ -22,15 +22,16 @@ int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; 
 // Calls visit(linear) for each matrix of the model.
 template <typename Visit>
 void VisitLinears(const model::ModelWeights& weights, Visit visit) {
-  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output}) visit(*linear);
+  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output})
+    visit(*linear);
   for (const model::LayerWeights& layer : weights.layers) {
     const model::AttentionWeights& a = layer.attention;
     const model::FeedForwardWeights& f = layer.feed_forward;
     const model::RecurrentWeights& r = layer.recurrent;
     for (const model::Linear* linear :
-         {&a.q, &a.k, &a.v, &a.output, &a.q_a, &a.q_b, &a.kv_a, &a.kv_b, &a.k_b, &a.v_b, &f.gate, &f.up, &f.down, &f.router,
-          &f.shared_gate, &f.shared_up, &f.shared_down, &f.shared_router, &r.in, &r.out, &r.x, &r.dt, &r.gate, &r.alpha,
-          &r.beta, &r.beta_alpha}) {
+         {&a.q,   &a.k,    &a.v,  &a.output, &a.q_a,    &a.q_b,         &a.kv_a,      &a.kv_b,        &a.k_b,
+          &a.v_b, &f.gate, &f.up, &f.down,   &f.router, &f.shared_gate, &f.shared_up, &f.shared_down, &f.shared_router,
+          &r.in,  &r.out,  &r.x,  &r.dt,     &r.gate,   &r.alpha,       &r.beta,      &r.beta_alpha}) {
       visit(*linear);
     }
     for (const model::ExpertLinear* experts : {&f.expert_gate, &f.expert_up, &f.expert_down}) {
@@ -46,8 +47,9 @@ std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
   while (power * 2 <= heads) power *= 2;
   std::vector<float> slopes;
   for (int64_t head = 0; head < heads; ++head) {
-    const double exponent = head < power ? -max_bias / static_cast<double>(power) * static_cast<double>(head + 1)
-                                         : -max_bias / 2.0 / static_cast<double>(power) * static_cast<double>(2 * (head - power) + 1);
+    const double exponent =
+        head < power ? -max_bias / static_cast<double>(power) * static_cast<double>(head + 1)
+                     : -max_bias / 2.0 / static_cast<double>(power) * static_cast<double>(2 * (head - power) + 1);
     slopes.push_back(static_cast<float>(kernels::exact::Pow(2.0, exponent)));
   }
   return slopes;
@@ -56,7 +58,8 @@ std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
 absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
   if (options.threads == 0) options.threads = DefaultThreads();
   if (options.context_tokens == 0) options.context_tokens = model.context_length();
-  if (options.threads < 1 || options.threads > 1024) return InvalidArgument("threads: {}, expected 1..1024", options.threads);
+  if (options.threads < 1 || options.threads > 1024)
+    return InvalidArgument("threads: {}, expected 1..1024", options.threads);
   if (options.context_tokens < 1) return InvalidArgument("context: {}, expected at least 1", options.context_tokens);
   if (model.spec().learned_positions && options.context_tokens > model.context_length()) {
     return InvalidArgument("context: {}, the model has learned positions up to {}", options.context_tokens,
@@ -65,7 +68,8 @@ absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
   if (options.max_batch_tokens < 1 || options.max_batch_tokens > (1 << 20)) {
     return InvalidArgument("batch.prefill_tokens: {}, expected 1..1048576", options.max_batch_tokens);
   }
-  if (options.max_result_rows < 1) return InvalidArgument("result rows: {}, expected at least 1", options.max_result_rows);
+  if (options.max_result_rows < 1)
+    return InvalidArgument("result rows: {}, expected at least 1", options.max_result_rows);
   return absl::OkStatus();
 }
 
@@ -76,7 +80,8 @@ absl::StatusOr<std::unique_ptr<Device>> Device::Create(std::shared_ptr<const mod
   return CpuDevice::Create(std::move(model), options);
 }
 
-absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const model::Model> model, DeviceOptions options) {
+absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const model::Model> model,
+                                                          DeviceOptions options) {
   RETURN_IF_ERROR(ResolveOptions(*model, options));
   const kernels::Kernels* k = kernels::SelectKernels(options.isa.empty() ? nullptr : options.isa.c_str());
   if (k == nullptr) return InvalidArgument("isa: \"{}\" is not a kernel variant that this processor runs", options.isa);
@@ -87,12 +92,19 @@ absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const 
 }
 
 CpuDevice::CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k)
-    : model_(std::move(model)), spec_(model_->spec()), weights_(model_->weights()), options_(std::move(options)), k_(k),
-      pool_(options_.threads), scratch_(options_.threads), products_(k_, pool_, scratch_) {
+    : model_(std::move(model)),
+      spec_(model_->spec()),
+      weights_(model_->weights()),
+      options_(std::move(options)),
+      k_(k),
+      pool_(options_.threads),
+      scratch_(options_.threads),
+      products_(k_, pool_, scratch_) {
   for (const model::RopeSpec& rope : spec_.ropes) ropes_.push_back(model::FrequenciesOf(rope, options_.context_tokens));
   for (const model::LayerSpec& layer : spec_.layers) {
     const bool biased = layer.attention.heads > 0 && layer.attention.alibi_max_bias > 0;
-    alibi_slopes_.push_back(biased ? AlibiSlopes(layer.attention.heads, layer.attention.alibi_max_bias) : std::vector<float>());
+    alibi_slopes_.push_back(biased ? AlibiSlopes(layer.attention.heads, layer.attention.alibi_max_bias)
+                                   : std::vector<float>());
   }
 }
 
@@ -100,7 +112,8 @@ std::string CpuDevice::description() const { return fmt::format("cpu {}, {} thre
 
 kernels::PageShape CpuDevice::ShapeOf(int32_t layer) const {
   const model::AttentionSpec& a = spec_.layers[layer].attention;
-  return {options_.cache.type, static_cast<int32_t>(a.kv_heads), static_cast<int32_t>(a.k_dim), static_cast<int32_t>(a.v_dim)};
+  return {options_.cache.type, static_cast<int32_t>(a.kv_heads), static_cast<int32_t>(a.k_dim),
+          static_cast<int32_t>(a.v_dim)};
 }
 
 absl::Status CpuDevice::CreateCache() {
@@ -113,14 +126,16 @@ absl::Status CpuDevice::CreateCache() {
     if (layer.attention.heads == 0) continue;
     const kernels::PageShape shape = ShapeOf(i);
     if (shape.type == kernels::CacheType::kQ8_0 && (shape.k_dim % 32 != 0 || shape.v_dim % 32 != 0)) {
-      return InvalidArgument("kv_cache.type: q8_0 needs head dimensions that are multiples of 32, the model has {} and {}",
-                             shape.k_dim, shape.v_dim);
+      return InvalidArgument(
+          "kv_cache.type: q8_0 needs head dimensions that are multiples of 32, the model has {} and {}", shape.k_dim,
+          shape.v_dim);
     }
     layout.page_bytes.back() = static_cast<int64_t>(k_.page_bytes(shape));
     // Encoders and chunked windows keep all pages: what a later query sees does not only move forwards.
     const bool moves = layer.attention.window_shape == model::WindowShape::kCausal && !spec_.encoder;
     const int64_t window = moves ? layer.attention.window : 0;
-    auto group = std::find_if(layout.groups.begin(), layout.groups.end(), [&](const auto& g) { return g.window == window; });
+    auto group =
+        std::find_if(layout.groups.begin(), layout.groups.end(), [&](const auto& g) { return g.window == window; });
     if (group == layout.groups.end()) group = layout.groups.insert(group, {window, {}});
     group->layers.push_back(i);
   }
@@ -187,8 +202,9 @@ absl::Status CpuDevice::Allocate() {
   const Widths w = WidthsOf();
   const int64_t rows = options_.max_batch_tokens;
   const std::pair<float**, int64_t> buffers[] = {
-      {&x_, spec_.width}, {&q_, w.q}, {&k_rows_, w.k}, {&v_, w.v}, {&attended_, w.q}, {&gate_, w.gate},
-      {&inner_rows_, w.gate}, {&branch_, spec_.width}, {&recurrent_, w.recurrent}};
+      {&x_, spec_.width},        {&q_, w.q},       {&k_rows_, w.k},        {&v_, w.v},
+      {&attended_, w.q},         {&gate_, w.gate}, {&inner_rows_, w.gate}, {&branch_, spec_.width},
+      {&recurrent_, w.recurrent}};
   for (auto [buffer, width] : buffers) {
     ASSIGN_OR_RETURN(*buffer, workspace_.Take<float>(rows * width));
   }
@@ -248,7 +264,8 @@ void CpuDevice::Begin(const Batch& batch) {
   for (size_t i = 0; i < ropes_.size(); ++i) {
     const auto pairs = static_cast<int64_t>(ropes_[i].inverse.size());
     ForRows(rows_, [&](int64_t row, int32_t) {
-      k_.rope_table(positions_[row], ropes_[i].inverse.data(), pairs, ropes_[i].magnitude, rope_tables_[i] + row * 2 * pairs);
+      k_.rope_table(positions_[row], ropes_[i].inverse.data(), pairs, ropes_[i].magnitude,
+                    rope_tables_[i] + row * 2 * pairs);
     });
   }
 }

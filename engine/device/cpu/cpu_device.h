@@ -1,8 +1,8 @@
-// The device that runs a model on the processors of this machine. The steps of a pass are spread over the .cc files beside
-// this one: embedding_and_head.cc, attention.cc, latent_attention.cc, feed_forward.cc, experts.cc, recurrent.cc.
+// The device that runs a model on the processors of this machine. The steps of a pass are spread over the .cc files
+// beside this one: embedding_and_head.cc, attention.cc, latent_attention.cc, feed_forward.cc, experts.cc, recurrent.cc.
 //
-// Each step is one or two jobs of the thread pool. Work on single rows (norms, quantization, RoPE) of a small batch is done
-// by the caller alone, which is faster than waking anybody.
+// Each step is one or two jobs of the thread pool. Work on single rows (norms, quantization, RoPE) of a small batch is
+// done by the caller alone, which is faster than waking anybody.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ namespace inferd::device {
 
 class CpuDevice final : public Device {
  public:
-  static absl::StatusOr<std::unique_ptr<Device>> Create(std::shared_ptr<const model::Model> model, DeviceOptions options);
+  static absl::StatusOr<std::unique_ptr<Device>> Create(std::shared_ptr<const model::Model> model,
+                                                        DeviceOptions options);
 
   const model::Model& model() const override { return *model_; }
   const DeviceOptions& options() const override { return options_; }
@@ -51,8 +52,8 @@ class CpuDevice final : public Device {
     int64_t q = 0, k = 0, v = 0, gate = 0, recurrent = 0, any = 0;
   };
 
-  static constexpr int64_t kAlone = 2;          // rows that the caller handles alone
-  static constexpr int64_t kQueryTokens = 16;   // queries of one attention item
+  static constexpr int64_t kAlone = 2;         // rows that the caller handles alone
+  static constexpr int64_t kQueryTokens = 16;  // queries of one attention item
 
   CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k);
   absl::Status Allocate();
@@ -101,7 +102,8 @@ class CpuDevice final : public Device {
   struct HeadGroup {
     int64_t kv_head, first, count;  // query heads first..first+count-1
   };
-  void ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim, float* x) const;
+  void ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim,
+                        float* x) const;
   void FinishQkvRow(int32_t layer, int64_t row, int64_t position);
   void WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride);
   void AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first, int64_t tokens,
@@ -118,11 +120,11 @@ class CpuDevice final : public Device {
   // ---- feed_forward.cc
   void DenseFeedForward(int32_t layer);
   struct GatedPair {
-    const model::Linear *gate, *up;   // gate absent: no gate
+    const model::Linear *gate, *up;  // gate absent: no gate
     const Activations* input;
-    const int32_t* input_rows;        // as MatmulArguments::activation_rows
+    const int32_t* input_rows;  // as MatmulArguments::activation_rows
     int64_t tokens;
-    float *gates, *out;               // [tokens], stride apart
+    float *gates, *out;  // [tokens], stride apart
     int64_t stride;
   };
   void GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& pair, int64_t begin, int64_t end, int32_t thread);
@@ -162,25 +164,25 @@ class CpuDevice final : public Device {
   // The batch and its buffers, all [rows] of the width named.
   Batch batch_;
   std::vector<Run> runs_;
-  std::vector<int64_t> positions_;      // [rows]
+  std::vector<int64_t> positions_;  // [rows]
   int64_t rows_ = 0;
-  float* x_ = nullptr;                  // residual stream
+  float* x_ = nullptr;  // residual stream
   float *q_ = nullptr, *k_rows_ = nullptr, *v_ = nullptr, *attended_ = nullptr;
   float *gate_ = nullptr, *inner_rows_ = nullptr, *branch_ = nullptr, *recurrent_ = nullptr;
   float *hidden_ = nullptr, *logits_ = nullptr;
-  std::vector<float*> rope_tables_;     // [ropes] of [rows][2][pairs]
+  std::vector<float*> rope_tables_;  // [ropes] of [rows][2][pairs]
   Activations mixer_input_, feed_forward_input_, inner_;
 
   // Experts: `used` slots a row, sorted by expert.
   struct ExpertRun {
     int32_t expert;
-    int64_t begin, end;                 // in sorted order
+    int64_t begin, end;  // in sorted order
   };
   std::vector<ExpertRun> expert_runs_;
   std::vector<int32_t> expert_ids_, sorted_rows_, slot_places_, all_slots_;
   std::vector<float> expert_weights_, router_logits_;
-  float* expert_out_ = nullptr;         // [slots][width]
-  Activations slots_;                   // [rows * slots of a row]
+  float* expert_out_ = nullptr;  // [slots][width]
+  Activations slots_;            // [rows * slots of a row]
 };
 
 }  // namespace inferd::device

@@ -1,7 +1,8 @@
-// Feed-forward networks of experts: each token's router chooses a few, and tokens of one expert are multiplied together.
+// Feed-forward networks of experts: each token's router chooses a few, and tokens of one expert are multiplied
+// together.
 //
-// A slot is one chosen expert of one token. Slots are sorted by expert for the products, and summed for each token in the
-// order of its choice, so that a token's result does not depend on which others share its experts.
+// A slot is one chosen expert of one token. Slots are sorted by expert for the products, and summed for each token in
+// the order of its choice, so that a token's result does not depend on which others share its experts.
 #include <algorithm>
 #include <numeric>
 
@@ -21,9 +22,12 @@ model::Linear MatrixOf(const model::ExpertLinear& experts, int64_t expert) {
 
 kernels::RouterScore ScoreOf(model::Gating gating) {
   switch (gating) {
-    case model::Gating::kSoftmax: return kernels::RouterScore::kSoftmax;
-    case model::Gating::kSigmoid: return kernels::RouterScore::kSigmoid;
-    case model::Gating::kSoftmaxOfChosen: return kernels::RouterScore::kSoftmaxOfChosen;
+    case model::Gating::kSoftmax:
+      return kernels::RouterScore::kSoftmax;
+    case model::Gating::kSigmoid:
+      return kernels::RouterScore::kSigmoid;
+    case model::Gating::kSoftmaxOfChosen:
+      return kernels::RouterScore::kSoftmaxOfChosen;
   }
   return kernels::RouterScore::kSoftmax;
 }
@@ -69,7 +73,8 @@ void CpuDevice::SortByExpert(const model::ExpertSpec& e) {
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   expert_runs_.clear();
   for (int64_t expert = 0; expert < e.count; ++expert) {
-    if (begin[expert] < begin[expert + 1]) expert_runs_.push_back({static_cast<int32_t>(expert), begin[expert], begin[expert + 1]});
+    if (begin[expert] < begin[expert + 1])
+      expert_runs_.push_back({static_cast<int32_t>(expert), begin[expert], begin[expert + 1]});
   }
   for (int64_t slot = 0; slot < slots; ++slot) {
     const int64_t place = begin[expert_ids_[slot]]++;
@@ -84,7 +89,8 @@ void CpuDevice::RunExperts(int32_t layer) {
   const int64_t width = f.experts.width, slots = rows_ * f.experts.used;
   const auto runs = static_cast<int64_t>(expert_runs_.size());
   const auto divide = [&](int64_t rows, auto task) {
-    const int64_t step = products_.RowsPerItem(rows * std::max<int64_t>(runs, 1), rows_), parts = (rows + step - 1) / step;
+    const int64_t step = products_.RowsPerItem(rows * std::max<int64_t>(runs, 1), rows_),
+                  parts = (rows + step - 1) / step;
     pool_.Run(runs * parts, [&](int64_t item, int32_t thread) {
       const int64_t begin = item % parts * step;
       task(expert_runs_[item / parts], begin, std::min(rows, begin + step), thread);
@@ -95,16 +101,19 @@ void CpuDevice::RunExperts(int32_t layer) {
     const Activations& input = f.experts.weigh_input ? slots_ : feed_forward_input_;
     const std::vector<int32_t>& input_rows = f.experts.weigh_input ? all_slots_ : sorted_rows_;
     const model::Linear gate = MatrixOf(w.expert_gate, run.expert), up = MatrixOf(w.expert_up, run.expert);
-    GateAndUp(f, {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin,
-                  gate_ + run.begin * width, inner_rows_ + run.begin * width, width}, begin, end, thread);
+    GateAndUp(f,
+              {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin, gate_ + run.begin * width,
+               inner_rows_ + run.begin * width, width},
+              begin, end, thread);
   });
   slots_.formats = Formats();
   slots_.formats.Add(w.expert_down.weights.type);
   slots_.k = width;
   ForRows(slots, [&](int64_t slot, int32_t) { products_.Store(slots_, slot, inner_rows_ + slot * width); });
   divide(spec_.width, [&](const ExpertRun& run, int64_t begin, int64_t end, int32_t thread) {
-    products_.MultiplyRows(slots_, all_slots_.data() + run.begin, run.end - run.begin, MatrixOf(w.expert_down, run.expert),
-                           begin, end, expert_out_ + run.begin * spec_.width, spec_.width, thread);
+    products_.MultiplyRows(slots_, all_slots_.data() + run.begin, run.end - run.begin,
+                           MatrixOf(w.expert_down, run.expert), begin, end, expert_out_ + run.begin * spec_.width,
+                           spec_.width, thread);
   });
 }
 

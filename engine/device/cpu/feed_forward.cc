@@ -29,7 +29,8 @@ void CpuDevice::FeedForward(int32_t layer) {
 void CpuDevice::DenseFeedForward(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
-  RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, f.width});
+  RunGatedPair(
+      f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, f.width});
   inner_.formats = Formats::Of({&w.feed_forward.down});
   inner_.k = f.width;
   const float* divisor = w.feed_forward.activation_divisor;
@@ -52,9 +53,11 @@ void CpuDevice::GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& p
                           int32_t thread) {
   const bool gated = static_cast<bool>(*pair.gate);
   if (gated) {
-    products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, pair.gates, pair.stride, thread);
+    products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, pair.gates, pair.stride,
+                           thread);
   }
-  products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, pair.out, pair.stride, thread);
+  products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, pair.out, pair.stride,
+                         thread);
   const int64_t n = end - begin;
   for (int64_t token = 0; token < pair.tokens; ++token) {
     const int64_t at = token * pair.stride + begin;

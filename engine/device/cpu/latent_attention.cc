@@ -22,10 +22,12 @@ model::Linear HeadOf(const model::Linear& linear, int64_t head, int64_t rows) {
 }  // namespace
 
 // slots_ holds a row for each token and head; each head's product goes to its place in rows of `out`.
-void CpuDevice::MultiplyHeads(const model::Linear& linear, int64_t heads, int64_t rows, float* out, int64_t head_stride) {
+void CpuDevice::MultiplyHeads(const model::Linear& linear, int64_t heads, int64_t rows, float* out,
+                              int64_t head_stride) {
   const int64_t stride = heads * head_stride;
   for (int64_t row = 0; row < rows_; ++row) {
-    for (int64_t head = 0; head < heads; ++head) sorted_rows_[head * rows_ + row] = static_cast<int32_t>(row * heads + head);
+    for (int64_t head = 0; head < heads; ++head)
+      sorted_rows_[head * rows_ + row] = static_cast<int32_t>(row * heads + head);
   }
   pool_.Run(heads, [&](int64_t head, int32_t thread) {
     products_.MultiplyRows(slots_, sorted_rows_.data() + head * rows_, rows_, HeadOf(linear, head, rows), 0, rows,
@@ -39,8 +41,9 @@ void CpuDevice::ProjectLatent(int32_t layer) {
   const model::AttentionWeights& w = weights_.layers[layer].attention;
   const int64_t query = l.nope_dim + l.rope_dim, kv_width = l.kv_rank + l.rope_dim;
   PrepareMixerInput(layer, Formats::Of({&w.q, &w.q_a, &w.kv_a}));
-  const Product products[] = {{&w.kv_a, k_rows_, kv_width}, {l.q_rank > 0 ? &w.q_a : &w.q, l.q_rank > 0 ? attended_ : q_,
-                                                             l.q_rank > 0 ? l.q_rank : a.heads * query}};
+  const Product products[] = {
+      {&w.kv_a, k_rows_, kv_width},
+      {l.q_rank > 0 ? &w.q_a : &w.q, l.q_rank > 0 ? attended_ : q_, l.q_rank > 0 ? l.q_rank : a.heads * query}};
   products_.Multiply(mixer_input_, rows_, products);
   if (l.q_rank > 0) {
     inner_.formats = Formats::Of({&w.q_b});
@@ -57,7 +60,8 @@ void CpuDevice::ProjectLatent(int32_t layer) {
     ForRuns([&](const Run& run, int32_t) { WriteRun(layer, run, k_rows_, kv_width, k_rows_, kv_width); });
   } else {
     DecompressKeys(a, w);
-    ForRuns([&](const Run& run, int32_t) { WriteRun(layer, run, attended_, a.heads * a.k_dim, gate_, a.heads * a.v_dim); });
+    ForRuns(
+        [&](const Run& run, int32_t) { WriteRun(layer, run, attended_, a.heads * a.k_dim, gate_, a.heads * a.v_dim); });
   }
 }
 

@@ -35,9 +35,8 @@ class Formats {
   void Add(kernels::TensorType type) { bits_ |= 1u << static_cast<unsigned>(kernels::TraitsOf(type).activation); }
   bool Has(kernels::ActivationFormat format) const { return (bits_ >> static_cast<unsigned>(format) & 1u) != 0; }
 
-  static constexpr kernels::ActivationFormat kAll[] = {kernels::ActivationFormat::kFloat,
-                                                       kernels::ActivationFormat::kBlock32,
-                                                       kernels::ActivationFormat::kBlock256};
+  static constexpr kernels::ActivationFormat kAll[] = {
+      kernels::ActivationFormat::kFloat, kernels::ActivationFormat::kBlock32, kernels::ActivationFormat::kBlock256};
 
  private:
   unsigned bits_ = 0;
@@ -52,7 +51,7 @@ struct Activations {
 
 struct Product {
   const model::Linear* linear;
-  float* out;       // [tokens][rows of the linear], stride floats apart
+  float* out;  // [tokens][rows of the linear], stride floats apart
   int64_t stride;
 };
 
@@ -78,7 +77,8 @@ class Products {
     for (const Product& product : products) items += (product.linear->weights.rows + step - 1) / step;
     pool_.Run(items, [&](int64_t item, int32_t thread) {
       size_t index = 0;
-      for (int64_t parts; item >= (parts = (products[index].linear->weights.rows + step - 1) / step); ++index) item -= parts;
+      for (int64_t parts; item >= (parts = (products[index].linear->weights.rows + step - 1) / step); ++index)
+        item -= parts;
       const Product& product = products[index];
       const int64_t begin = item * step, end = std::min(begin + step, product.linear->weights.rows);
       MultiplyRows(activations, nullptr, tokens, *product.linear, begin, end, product.out, product.stride, thread);

@@ -1,6 +1,6 @@
-// Mixers with a recurrent state: LFM2's short convolution, Mamba, Mamba-2, and the gated delta net. A layer's state of one
-// sequence is the convolution's last inputs, then the mixer's own. Work is divided by channels or heads, so that each
-// state is carried over the tokens by one thread, in order.
+// Mixers with a recurrent state: LFM2's short convolution, Mamba, Mamba-2, and the gated delta net. A layer's state of
+// one sequence is the convolution's last inputs, then the mixer's own. Work is divided by channels or heads, so that
+// each state is carried over the tokens by one thread, in order.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -15,7 +15,9 @@ using kernels::Activation;
 
 constexpr int64_t kChannels = 64;  // of one item
 
-float* StateOf(const BatchSequence& sequence, int32_t layer) { return static_cast<float*>(sequence.sequence->state(layer)); }
+float* StateOf(const BatchSequence& sequence, int32_t layer) {
+  return static_cast<float*>(sequence.sequence->state(layer));
+}
 
 }  // namespace
 
@@ -27,11 +29,20 @@ void CpuDevice::MixRecurrent(int32_t layer) {
   inner_.formats = Formats::Of({&m.out});
   inner_.k = r.inner;
   switch (r.kind) {
-    case model::RecurrentKind::kShortConvolution: MixShortConvolution(layer); break;
-    case model::RecurrentKind::kMamba: MixMamba(layer); break;
-    case model::RecurrentKind::kMamba2: MixMamba2(layer); break;
-    case model::RecurrentKind::kGatedDeltaNet: MixDeltaNet(layer); break;
-    case model::RecurrentKind::kNone: return;
+    case model::RecurrentKind::kShortConvolution:
+      MixShortConvolution(layer);
+      break;
+    case model::RecurrentKind::kMamba:
+      MixMamba(layer);
+      break;
+    case model::RecurrentKind::kMamba2:
+      MixMamba2(layer);
+      break;
+    case model::RecurrentKind::kGatedDeltaNet:
+      MixDeltaNet(layer);
+      break;
+    case model::RecurrentKind::kNone:
+      return;
   }
   AddBranch(m.out, w.after_mixer, w.after_mixer_sum);
 }
@@ -39,9 +50,8 @@ void CpuDevice::MixRecurrent(int32_t layer) {
 // task(sequence, part, thread) for each sequence and each of `parts`.
 template <typename Task>
 void CpuDevice::ForSequenceParts(int64_t parts, Task task) {
-  pool_.Run(static_cast<int64_t>(batch_.sequences.size()) * parts, [&](int64_t item, int32_t thread) {
-    task(batch_.sequences[item / parts], item % parts, thread);
-  });
+  pool_.Run(static_cast<int64_t>(batch_.sequences.size()) * parts,
+            [&](int64_t item, int32_t thread) { task(batch_.sequences[item / parts], item % parts, thread); });
 }
 
 // out [rows][channels] = convolution of x, with SiLU where the mixer has it.
@@ -189,9 +199,11 @@ void CpuDevice::MixDeltaNet(int32_t layer) {
   const int64_t shared = r.heads / r.groups;  // value heads of one key head
   float *qkv = recurrent_, *z = qkv + rows_ * channels, *decay = z + rows_ * n, *beta = decay + rows_ * r.heads;
   float *mixed = beta + rows_ * r.heads, *out = mixed + rows_ * channels, *both = out + rows_ * n;
-  const Product apart[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
+  const Product apart[] = {
+      {&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
   const Product joined[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.beta_alpha, both, 2 * r.heads}};
-  products_.Multiply(mixer_input_, rows_, w.beta_alpha ? std::span<const Product>(joined) : std::span<const Product>(apart));
+  products_.Multiply(mixer_input_, rows_,
+                     w.beta_alpha ? std::span<const Product>(joined) : std::span<const Product>(apart));
   Convolve(layer, channels, qkv, channels, /*silu=*/true, mixed);
   ForRows(rows_, [&](int64_t row, int32_t) {
     float *g = decay + row * r.heads, *b = beta + row * r.heads;

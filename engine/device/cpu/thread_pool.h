@@ -1,11 +1,13 @@
 // Threads that share out the items of one job after another, with the caller as thread 0.
 //
 //   ThreadPool pool(2);
-//   pool.Run(rows, [&](int64_t row, int32_t thread) { Normalize(row, scratch[thread]); });  // returns when all are done
+//   pool.Run(rows, [&](int64_t row, int32_t thread) { Normalize(row, scratch[thread]); });  // returns when all are
+//   done
 //
 // Items are taken in ascending order by whoever is free. A thread waits for the next job by spinning for some 50
-// microseconds and then sleeping on a futex; the caller waits for the last item in the same way. A thread that the system
-// does not run takes no items, so a busy neighbour costs its share of the time and no more. Jobs must not start jobs.
+// microseconds and then sleeping on a futex; the caller waits for the last item in the same way. A thread that the
+// system does not run takes no items, so a busy neighbour costs its share of the time and no more. Jobs must not start
+// jobs.
 #pragma once
 
 #include <atomic>
@@ -35,9 +37,8 @@ class ThreadPool {
       return;
     }
     using Plain = std::remove_reference_t<Task>;
-    RunJob(items, const_cast<void*>(static_cast<const void*>(&task)), [](void* context, int64_t item, int32_t thread) {
-      (*static_cast<Plain*>(context))(item, thread);
-    });
+    RunJob(items, const_cast<void*>(static_cast<const void*>(&task)),
+           [](void* context, int64_t item, int32_t thread) { (*static_cast<Plain*>(context))(item, thread); });
   }
 
  private:
@@ -50,12 +51,13 @@ class ThreadPool {
   void AwaitDone(int64_t items);
 
   const int32_t threads_;
-  // One word says all that a thread must agree on before it may touch a job: job number (16 bits), items (24), next item
-  // (24). Whoever raises `next` below `items` owns that item, and the job's other fields stay as they are until it is done.
+  // One word says all that a thread must agree on before it may touch a job: job number (16 bits), items (24), next
+  // item (24). Whoever raises `next` below `items` owns that item, and the job's other fields stay as they are until it
+  // is done.
   alignas(64) std::atomic<uint64_t> ticket_{0};
-  alignas(64) std::atomic<uint32_t> done_{0};       // items of the current job
+  alignas(64) std::atomic<uint32_t> done_{0};  // items of the current job
   std::atomic<uint32_t> caller_sleeps_{0};
-  alignas(64) std::atomic<uint32_t> job_{0};        // counts jobs; threads sleep on it
+  alignas(64) std::atomic<uint32_t> job_{0};  // counts jobs; threads sleep on it
   std::atomic<int32_t> sleepers_{0};
   std::atomic<bool> stop_{false};
   void* context_ = nullptr;

@@ -1,6 +1,6 @@
-// Baichuan: LLaMA in two sizes, of which the 7B model (32 layers) has RoPE and the 13B model (40 layers) linear attention
-// biases. Files do not say which: a model of any other depth gets neither, as in the reference implementation of GGUF
-// models. arXiv 2309.10305.
+// Baichuan: LLaMA in two sizes, of which the 7B model (32 layers) has RoPE and the 13B model (40 layers) linear
+// attention biases. Files do not say which: a model of any other depth gets neither, as in the reference implementation
+// of GGUF models. arXiv 2309.10305.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

@@ -1,5 +1,5 @@
-// Encoders with norms after each sum: BERT (learned positions), Nomic BERT (RoPE and a gated network; its second version
-// with experts in every other layer). arXiv 1810.04805, 2402.01613, 2502.07972.
+// Encoders with norms after each sum: BERT (learned positions), Nomic BERT (RoPE and a gated network; its second
+// version with experts in every other layer). arXiv 1810.04805, 2402.01613, 2502.07972.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -11,7 +11,9 @@ DecoderSpec CommonBert(Metadata& m) {
   spec.encoder = true;
   spec.output_norm = "";
   spec.embedding_norm = true;
-  spec.norm_places = {.before_mixer = "", .after_mixer_sum = "attn_output_norm", .before_feed_forward = "",
+  spec.norm_places = {.before_mixer = "",
+                      .after_mixer_sum = "attn_output_norm",
+                      .before_feed_forward = "",
                       .after_feed_forward_sum = "layer_output_norm"};
   if (HasTensor(m, "token_types.weight")) spec.token_types = TokenTypeCount(m);
   return spec;

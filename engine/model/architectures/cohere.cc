@@ -1,5 +1,5 @@
-// Command R and Command R7B (cohere2): LayerNorm without bias, branches side by side, scaled logits. In cohere2 three of
-// four layers have a window, and only those have RoPE.
+// Command R and Command R7B (cohere2): LayerNorm without bias, branches side by side, scaled logits. In cohere2 three
+// of four layers have a window, and only those have RoPE.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

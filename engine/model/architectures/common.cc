@@ -43,11 +43,16 @@ std::vector<float> Factors(Metadata& m, std::string_view name, int64_t rotated) 
 Pooling ReadPooling(Metadata& m, std::string_view key, Pooling fallback) {
   if (!m.Has(key)) return fallback;
   switch (m.CountOr(key, 0)) {
-    case 0: return Pooling::kNone;
-    case 1: return Pooling::kMean;
-    case 2: return Pooling::kCls;
-    case 3: return Pooling::kLast;
-    case 4: return Pooling::kRank;
+    case 0:
+      return Pooling::kNone;
+    case 1:
+      return Pooling::kMean;
+    case 2:
+      return Pooling::kCls;
+    case 3:
+      return Pooling::kLast;
+    case 4:
+      return Pooling::kRank;
   }
   m.Fail(Unimplemented("{}: {}.{}: unknown, expected 0..4", m.file().path(), m.architecture(), key));
   return fallback;
@@ -72,7 +77,8 @@ RopeScaling ReadScaling(Metadata& m) {
   if (type == "linear") return RopeScaling::kLinear;
   if (type == "yarn") return RopeScaling::kYarn;
   if (type == "longrope") return RopeScaling::kLongRope;
-  m.Fail(Unimplemented("{}.rope.scaling.type: \"{}\", expected none, linear, yarn or longrope", m.architecture(), type));
+  m.Fail(
+      Unimplemented("{}.rope.scaling.type: \"{}\", expected none, linear, yarn or longrope", m.architecture(), type));
   return RopeScaling::kNone;
 }
 
@@ -93,8 +99,8 @@ DecoderSpec CommonDecoder(Metadata& m, NormKind norm) {
   spec.ignored_layers = std::min(m.CountOr("nextn_predict_layers", 0), blocks - 1);
   const int64_t layers = blocks - spec.ignored_layers;
   const std::vector<int64_t> heads = m.CountPerLayer("attention.head_count", layers, 0);
-  const std::vector<int64_t> kv_heads = m.Has("attention.head_count_kv")
-                                            ? m.CountPerLayer("attention.head_count_kv", layers, 0) : heads;
+  const std::vector<int64_t> kv_heads =
+      m.Has("attention.head_count_kv") ? m.CountPerLayer("attention.head_count_kv", layers, 0) : heads;
   const std::vector<int64_t> widths = m.CountPerLayer("feed_forward_length", layers, 0);
   const int64_t most_heads = *std::max_element(heads.begin(), heads.end());
   const int64_t natural = most_heads > 0 ? spec.width / most_heads : 0;
@@ -115,7 +121,8 @@ RopeSpec ReadRope(Metadata& m, const DecoderSpec& spec, RopePairing pairing) {
   RopeSpec rope;
   rope.pairing = pairing;
   int64_t k_dim = 0;
-  for (const LayerSpec& layer : spec.layers) k_dim = std::max(k_dim, layer.attention.heads > 0 ? layer.attention.k_dim : 0);
+  for (const LayerSpec& layer : spec.layers)
+    k_dim = std::max(k_dim, layer.attention.heads > 0 ? layer.attention.k_dim : 0);
   rope.rotated = m.CountOr("rope.dimension_count", k_dim);
   rope.base = m.RealOr("rope.freq_base", 10000.0);
   rope.scaling = ReadScaling(m);
@@ -142,10 +149,14 @@ void AddRope(Metadata& m, DecoderSpec& spec, RopePairing pairing) {
 
 Gating ReadGating(Metadata& m, Gating fallback) {
   switch (m.CountOr("expert_gating_func", 0)) {
-    case 0: return fallback;
-    case 1: return Gating::kSoftmax;
-    case 2: return Gating::kSigmoid;
-    case 3: return Gating::kSoftmaxOfChosen;
+    case 0:
+      return fallback;
+    case 1:
+      return Gating::kSoftmax;
+    case 2:
+      return Gating::kSigmoid;
+    case 3:
+      return Gating::kSoftmaxOfChosen;
   }
   m.Fail(Unimplemented("{}.expert_gating_func: unknown, expected 1, 2 or 3", m.architecture()));
   return fallback;
@@ -156,7 +167,8 @@ void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first) {
   if (count == 0) return;
   const int64_t width = m.CountOr("expert_feed_forward_length", 0, kWidest);
   const int64_t used = m.Count("expert_used_count", count);
-  const int64_t groups = m.CountOr("expert_group_count", 1, count), groups_used = m.CountOr("expert_group_used_count", 1, count);
+  const int64_t groups = m.CountOr("expert_group_count", 1, count),
+                groups_used = m.CountOr("expert_group_used_count", 1, count);
   for (size_t i = first; i < spec.layers.size(); ++i) {
     FeedForwardSpec& f = spec.layers[i].feed_forward;
     f.experts.count = count;
@@ -230,7 +242,8 @@ int64_t TokenTypeCount(Metadata& m) {
 }
 
 absl::Status Inconsistent(const Metadata& m, std::string_view key, std::string_view other) {
-  return InvalidArgument("{}: {}.{} does not fit {}.{}", m.file().path(), m.architecture(), key, m.architecture(), other);
+  return InvalidArgument("{}: {}.{} does not fit {}.{}", m.file().path(), m.architecture(), key, m.architecture(),
+                         other);
 }
 
 absl::Status UnknownText(const Metadata& m, std::string_view key, std::string_view value, std::string_view expected) {

@@ -30,8 +30,8 @@ Gating ReadGating(Metadata& m, Gating fallback);
 // The recurrent mixer that ssm.* keys declare; groups only of kinds that have them.
 RecurrentSpec ReadMixer(Metadata& m, RecurrentKind kind);
 
-// Windows for the layers that sliding_window_pattern marks: an array of flags, or a period p whose every p-th layer (the
-// last of each p, or the first) sees everything. period 0: no layer has a window; 1: all have one.
+// Windows for the layers that sliding_window_pattern marks: an array of flags, or a period p whose every p-th layer
+// (the last of each p, or the first) sees everything. period 0: no layer has a window; 1: all have one.
 enum class FullLayer : uint8_t { kLastOfPeriod, kFirstOfPeriod };
 void AddWindows(Metadata& m, DecoderSpec& spec, int64_t window, int64_t default_period,
                 FullLayer full = FullLayer::kLastOfPeriod);

@@ -1,7 +1,8 @@
-// DeepSeek (MoE) and DeepSeek 2 and 3, whose attention goes through a small latent vector. arXiv 2401.06066, 2405.04434,
-// 2412.19437. The first layers are dense, the others have routed and shared experts.
-#include "engine/model/architectures/common.h"
+// DeepSeek (MoE) and DeepSeek 2 and 3, whose attention goes through a small latent vector. arXiv 2401.06066,
+// 2405.04434, 2412.19437. The first layers are dense, the others have routed and shared experts.
 #include <cmath>
+
+#include "engine/model/architectures/common.h"
 
 namespace inferd::model {
 

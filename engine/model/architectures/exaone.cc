@@ -12,7 +12,9 @@ DecoderSpec DescribeExaone(Metadata& m) {
 
 DecoderSpec DescribeExaone4(Metadata& m) {
   DecoderSpec spec = DescribeExaone(m);
-  spec.norm_places = {.before_mixer = "", .after_mixer = "post_attention_norm", .before_feed_forward = "",
+  spec.norm_places = {.before_mixer = "",
+                      .after_mixer = "post_attention_norm",
+                      .before_feed_forward = "",
                       .after_feed_forward = "post_ffw_norm"};
   const bool windows = spec.layers.size() == 64;
   if (windows) AddWindows(m, spec, m.CountOr("attention.sliding_window", 4096), 4);

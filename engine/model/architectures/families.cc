@@ -4,82 +4,82 @@
 
 namespace inferd::model {
 
-#define INFERD_FAMILIES(FAMILY)              \
-  FAMILY("arcee", Arcee)                     \
-  FAMILY("baichuan", Baichuan)               \
-  FAMILY("bailingmoe", BailingMoe)           \
-  FAMILY("bailingmoe2", BailingMoe2)         \
-  FAMILY("bert", Bert)                       \
-  FAMILY("bloom", Bloom)                     \
-  FAMILY("chatglm", Chatglm)                 \
-  FAMILY("codeshell", Starcoder2)            \
-  FAMILY("cohere2", Cohere2)                 \
-  FAMILY("command-r", CommandR)              \
-  FAMILY("dbrx", Dbrx)                       \
-  FAMILY("deepseek", Deepseek)               \
-  FAMILY("deepseek2", Deepseek2)             \
-  FAMILY("dots1", Dots1)                     \
-  FAMILY("ernie4_5", Ernie)                  \
-  FAMILY("ernie4_5-moe", ErnieMoe)           \
-  FAMILY("exaone", Exaone)                   \
-  FAMILY("exaone-moe", ExaoneMoe)            \
-  FAMILY("exaone4", Exaone4)                 \
-  FAMILY("falcon", Falcon)                   \
-  FAMILY("gemma", Gemma)                     \
-  FAMILY("gemma-embedding", GemmaEmbedding)  \
-  FAMILY("gemma2", Gemma2)                   \
-  FAMILY("gemma3", Gemma3)                   \
-  FAMILY("glm4", Glm4)                       \
-  FAMILY("glm4moe", Glm4Moe)                 \
-  FAMILY("gpt-oss", GptOss)                  \
-  FAMILY("gpt2", Gpt2)                       \
-  FAMILY("gptneox", GptNeox)                 \
-  FAMILY("granite", Granite)                 \
-  FAMILY("granitehybrid", GraniteHybrid)     \
-  FAMILY("granitemoe", GraniteMoe)           \
-  FAMILY("hunyuan-dense", HunyuanDense)      \
-  FAMILY("hunyuan-moe", HunyuanMoe)          \
-  FAMILY("internlm2", Llama)                 \
-  FAMILY("jais", Jais)                       \
-  FAMILY("jamba", Jamba)                     \
-  FAMILY("lfm2", Lfm2)                       \
-  FAMILY("lfm2moe", Lfm2Moe)                 \
-  FAMILY("llama", Llama)                     \
-  FAMILY("llama4", Llama4)                   \
-  FAMILY("mamba", Mamba)                     \
-  FAMILY("mamba2", Mamba2)                   \
-  FAMILY("minicpm", Minicpm)                 \
-  FAMILY("mistral3", Mistral3)               \
-  FAMILY("modern-bert", ModernBert)          \
-  FAMILY("mpt", Mpt)                         \
-  FAMILY("nemotron", Nemotron)               \
-  FAMILY("nemotron_h", NemotronH)            \
-  FAMILY("nomic-bert", NomicBert)            \
-  FAMILY("nomic-bert-moe", NomicBertMoe)     \
-  FAMILY("olmo", Olmo)                       \
-  FAMILY("olmo2", Olmo2)                     \
-  FAMILY("olmoe", Olmoe)                     \
-  FAMILY("openelm", Qwen3)                   \
-  FAMILY("orion", Orion)                     \
-  FAMILY("phi2", Phi2)                       \
-  FAMILY("phi3", Phi3)                       \
-  FAMILY("plamo", Plamo)                     \
-  FAMILY("qwen2", Qwen2)                     \
-  FAMILY("qwen2moe", Qwen2Moe)               \
-  FAMILY("qwen2vl", Qwen2)                   \
-  FAMILY("qwen3", Qwen3)                     \
-  FAMILY("qwen35", Qwen35)                   \
-  FAMILY("qwen35moe", Qwen35Moe)             \
-  FAMILY("qwen3moe", Qwen3Moe)               \
-  FAMILY("qwen3next", Qwen3Next)             \
-  FAMILY("qwen3vl", Qwen3)                   \
-  FAMILY("qwen3vlmoe", Qwen3Moe)             \
-  FAMILY("refact", Refact)                   \
-  FAMILY("seed_oss", SeedOss)                \
-  FAMILY("smollm3", Smollm3)                 \
-  FAMILY("stablelm", Stablelm)               \
-  FAMILY("starcoder", Starcoder)             \
-  FAMILY("starcoder2", Starcoder2)           \
+#define INFERD_FAMILIES(FAMILY)             \
+  FAMILY("arcee", Arcee)                    \
+  FAMILY("baichuan", Baichuan)              \
+  FAMILY("bailingmoe", BailingMoe)          \
+  FAMILY("bailingmoe2", BailingMoe2)        \
+  FAMILY("bert", Bert)                      \
+  FAMILY("bloom", Bloom)                    \
+  FAMILY("chatglm", Chatglm)                \
+  FAMILY("codeshell", Starcoder2)           \
+  FAMILY("cohere2", Cohere2)                \
+  FAMILY("command-r", CommandR)             \
+  FAMILY("dbrx", Dbrx)                      \
+  FAMILY("deepseek", Deepseek)              \
+  FAMILY("deepseek2", Deepseek2)            \
+  FAMILY("dots1", Dots1)                    \
+  FAMILY("ernie4_5", Ernie)                 \
+  FAMILY("ernie4_5-moe", ErnieMoe)          \
+  FAMILY("exaone", Exaone)                  \
+  FAMILY("exaone-moe", ExaoneMoe)           \
+  FAMILY("exaone4", Exaone4)                \
+  FAMILY("falcon", Falcon)                  \
+  FAMILY("gemma", Gemma)                    \
+  FAMILY("gemma-embedding", GemmaEmbedding) \
+  FAMILY("gemma2", Gemma2)                  \
+  FAMILY("gemma3", Gemma3)                  \
+  FAMILY("glm4", Glm4)                      \
+  FAMILY("glm4moe", Glm4Moe)                \
+  FAMILY("gpt-oss", GptOss)                 \
+  FAMILY("gpt2", Gpt2)                      \
+  FAMILY("gptneox", GptNeox)                \
+  FAMILY("granite", Granite)                \
+  FAMILY("granitehybrid", GraniteHybrid)    \
+  FAMILY("granitemoe", GraniteMoe)          \
+  FAMILY("hunyuan-dense", HunyuanDense)     \
+  FAMILY("hunyuan-moe", HunyuanMoe)         \
+  FAMILY("internlm2", Llama)                \
+  FAMILY("jais", Jais)                      \
+  FAMILY("jamba", Jamba)                    \
+  FAMILY("lfm2", Lfm2)                      \
+  FAMILY("lfm2moe", Lfm2Moe)                \
+  FAMILY("llama", Llama)                    \
+  FAMILY("llama4", Llama4)                  \
+  FAMILY("mamba", Mamba)                    \
+  FAMILY("mamba2", Mamba2)                  \
+  FAMILY("minicpm", Minicpm)                \
+  FAMILY("mistral3", Mistral3)              \
+  FAMILY("modern-bert", ModernBert)         \
+  FAMILY("mpt", Mpt)                        \
+  FAMILY("nemotron", Nemotron)              \
+  FAMILY("nemotron_h", NemotronH)           \
+  FAMILY("nomic-bert", NomicBert)           \
+  FAMILY("nomic-bert-moe", NomicBertMoe)    \
+  FAMILY("olmo", Olmo)                      \
+  FAMILY("olmo2", Olmo2)                    \
+  FAMILY("olmoe", Olmoe)                    \
+  FAMILY("openelm", Qwen3)                  \
+  FAMILY("orion", Orion)                    \
+  FAMILY("phi2", Phi2)                      \
+  FAMILY("phi3", Phi3)                      \
+  FAMILY("plamo", Plamo)                    \
+  FAMILY("qwen2", Qwen2)                    \
+  FAMILY("qwen2moe", Qwen2Moe)              \
+  FAMILY("qwen2vl", Qwen2)                  \
+  FAMILY("qwen3", Qwen3)                    \
+  FAMILY("qwen35", Qwen35)                  \
+  FAMILY("qwen35moe", Qwen35Moe)            \
+  FAMILY("qwen3moe", Qwen3Moe)              \
+  FAMILY("qwen3next", Qwen3Next)            \
+  FAMILY("qwen3vl", Qwen3)                  \
+  FAMILY("qwen3vlmoe", Qwen3Moe)            \
+  FAMILY("refact", Refact)                  \
+  FAMILY("seed_oss", SeedOss)               \
+  FAMILY("smollm3", Smollm3)                \
+  FAMILY("stablelm", Stablelm)              \
+  FAMILY("starcoder", Starcoder)            \
+  FAMILY("starcoder2", Starcoder2)          \
   FAMILY("xverse", Llama)
 
 #define INFERD_DECLARE(name, Describer) DecoderSpec Describe##Describer(Metadata& m);
@@ -97,7 +97,8 @@ constexpr Family kFamilies[] = {INFERD_FAMILIES(INFERD_ENTRY)};
 std::span<const Family> Families() { return kFamilies; }
 
 const Family* FindFamily(std::string_view name) {
-  const auto* found = std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& f) { return f.name == name; });
+  const auto* found =
+      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Family& f) { return f.name == name; });
   return found == std::end(kFamilies) ? nullptr : found;
 }
 

@@ -15,11 +15,11 @@
 namespace inferd::model {
 
 struct Family {
-  std::string_view name;                    // general.architecture
+  std::string_view name;  // general.architecture
   DecoderSpec (*describe)(Metadata& m);
 };
 
-std::span<const Family> Families();         // sorted by name
+std::span<const Family> Families();  // sorted by name
 const Family* FindFamily(std::string_view name);
 
 }  // namespace inferd::model

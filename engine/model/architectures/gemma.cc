@@ -1,6 +1,7 @@
 // Gemma 1, 2 and 3. arXiv 2403.08295, 2408.00118, 2503.19786. Files hold norm weights with the 1 already added.
-#include "engine/model/architectures/common.h"
 #include <cmath>
+
+#include "engine/model/architectures/common.h"
 
 namespace inferd::model {
 

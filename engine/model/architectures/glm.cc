@@ -1,5 +1,5 @@
-// ChatGLM 3 / GLM-4 (chatglm) and GLM-4-0414 (glm4, with norms after each branch). arXiv 2406.12793. Both have a partial
-// RoPE and gate and up in one tensor.
+// ChatGLM 3 / GLM-4 (chatglm) and GLM-4-0414 (glm4, with norms after each branch). arXiv 2406.12793. Both have a
+// partial RoPE and gate and up in one tensor.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

@@ -1,7 +1,8 @@
-// Hybrids of Mamba and attention: Jamba (arXiv 2403.19887), Granite 4, and Nemotron-H (arXiv 2504.03624), whose layers are
-// one of three: a mixer, attention, or a feed-forward network. Layers without KV heads have the recurrent mixer.
-#include "engine/model/architectures/common.h"
+// Hybrids of Mamba and attention: Jamba (arXiv 2403.19887), Granite 4, and Nemotron-H (arXiv 2504.03624), whose layers
+// are one of three: a mixer, attention, or a feed-forward network. Layers without KV heads have the recurrent mixer.
 #include <string>
+
+#include "engine/model/architectures/common.h"
 
 namespace inferd::model {
 

@@ -1,5 +1,5 @@
-// Jais: GPT-2 with linear attention biases, a gated network, and scores scaled by the width of a head instead of its root.
-// arXiv 2308.16149. Refact: the same biases on the blocks of LLaMA.
+// Jais: GPT-2 with linear attention biases, a gated network, and scores scaled by the width of a head instead of its
+// root. arXiv 2308.16149. Refact: the same biases on the blocks of LLaMA.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

@@ -1,7 +1,8 @@
-// MiniCPM: LLaMA with factors on embedding, residual and logits. arXiv 2404.06395. Older files leave them out; then they
-// are those of the first models.
-#include "engine/model/architectures/common.h"
+// MiniCPM: LLaMA with factors on embedding, residual and logits. arXiv 2404.06395. Older files leave them out; then
+// they are those of the first models.
 #include <cmath>
+
+#include "engine/model/architectures/common.h"
 
 namespace inferd::model {
 

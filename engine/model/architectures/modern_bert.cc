@@ -12,7 +12,8 @@ DecoderSpec DescribeModernBert(Metadata& m) {
   AddWindows(m, spec, m.CountOr("attention.sliding_window", 0), 3, FullLayer::kFirstOfPeriod);
   UseLocalRope(m, spec, 10000.0, /*scaled=*/false);
   const std::string activation = m.TextOr("hidden_activation", "gelu");
-  if (activation != "gelu" && activation != "silu") m.Fail(UnknownText(m, "hidden_activation", activation, "gelu or silu"));
+  if (activation != "gelu" && activation != "silu")
+    m.Fail(UnknownText(m, "hidden_activation", activation, "gelu or silu"));
   ForEachLayer(spec, [&](LayerSpec& layer) {
     layer.attention.window_shape = WindowShape::kCentred;
     layer.feed_forward.fused_gate_up = true;
@@ -20,7 +21,8 @@ DecoderSpec DescribeModernBert(Metadata& m) {
   });
   spec.rank.activation = Activation::kGeluHalf;
   if (!m.Has("classifier.pooling_type")) spec.rank.of = Pooling::kMean;
-  if (!HasTensor(m, "blk.0.attn_norm.weight")) spec.layers.front().norm_before_mixer = false;  // the embedding's is enough
+  if (!HasTensor(m, "blk.0.attn_norm.weight"))
+    spec.layers.front().norm_before_mixer = false;  // the embedding's is enough
   return spec;
 }
 

@@ -15,7 +15,9 @@ DecoderSpec DescribeOlmo(Metadata& m) {
 
 DecoderSpec DescribeOlmo2(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
-  spec.norm_places = {.before_mixer = "", .after_mixer = "post_attention_norm", .before_feed_forward = "",
+  spec.norm_places = {.before_mixer = "",
+                      .after_mixer = "post_attention_norm",
+                      .before_feed_forward = "",
                       .after_feed_forward = "post_ffw_norm"};
   AddRope(m, spec, RopePairing::kHalves);
   AddWindows(m, spec, m.CountOr("attention.sliding_window", 0), 4);

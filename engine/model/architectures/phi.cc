@@ -12,8 +12,8 @@ DecoderSpec DescribePhi2(Metadata& m) {
   return spec;
 }
 
-// Files declare a sliding window longer than the texts that the short models were made for; it is not applied, as in the
-// implementation that everybody compares with.
+// Files declare a sliding window longer than the texts that the short models were made for; it is not applied, as in
+// the implementation that everybody compares with.
 DecoderSpec DescribePhi3(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kHalves);

@@ -1,4 +1,5 @@
-// Qwen3-Next and Qwen 3.5: three of four layers are gated delta nets (arXiv 2412.06464), the others attention with a gated output.
+// Qwen3-Next and Qwen 3.5: three of four layers are gated delta nets (arXiv 2412.06464), the others attention with a
+// gated output.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

@@ -1,6 +1,6 @@
-// Families in the manner of DeepSeek (arXiv 2401.06066): some dense layers first, then routed experts beside shared ones.
-// dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling 1 and 2 (bailingmoe, arXiv 2503.05139), K-EXAONE,
-// Hunyuan-A13B.
+// Families in the manner of DeepSeek (arXiv 2401.06066): some dense layers first, then routed experts beside shared
+// ones. dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling 1 and 2 (bailingmoe, arXiv 2503.05139),
+// K-EXAONE, Hunyuan-A13B.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {

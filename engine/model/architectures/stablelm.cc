@@ -1,5 +1,5 @@
-// StableLM: LLaMA with LayerNorm and a partial RoPE; the 12B model norms queries and keys of each head and has no second
-// norm, because its branches run side by side. arXiv 2402.17834.
+// StableLM: LLaMA with LayerNorm and a partial RoPE; the 12B model norms queries and keys of each head and has no
+// second norm, because its branches run side by side. arXiv 2402.17834.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
