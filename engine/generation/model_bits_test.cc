@@ -49,7 +49,7 @@ class ModelBitsTest : public testing::Test {
   void SetUp() override {
     if (!std::filesystem::exists(TestModelPath())) GTEST_SKIP() << TestModelPath() << " is not on this machine";
     model_ = *model::Model::Load(*gguf::GgufFile::Open(TestModelPath()));
-    vocabulary_ = {.size = model_->vocabulary_size(), .end_of_generation = {}, .token_bytes = [](int32_t token) {
+    vocabulary_ = {.size = model_->vocabulary_size(), .end_of_generation = {}, .token_bytes = [](int32_t token, bool) {
                      return std::to_string(token) + " ";
                    }};
   }

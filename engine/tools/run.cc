@@ -78,8 +78,8 @@ engine::Vocabulary VocabularyOf(const Tokenizer& tokenizer, int32_t model_size) 
   for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
     if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
   }
-  vocabulary.token_bytes = [&tokenizer](int32_t id) {
-    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, /*with_special=*/false) : std::string();
+  vocabulary.token_bytes = [&tokenizer](int32_t id, bool with_special) {
+    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, with_special) : std::string();
   };
   return vocabulary;
 }
