@@ -1,4 +1,3 @@
-// Long because its table names every damage that a model file can have.
 #include "engine/model/model.h"
 
 #include <gmock/gmock.h>
@@ -34,6 +33,7 @@ TEST_P(DamagedModel, IsRefusedByName) {
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
+// Long because it is one table: every damage that a model file can have.
 std::vector<Damage> Damages() {
   using M = TestingModel;
   return {
