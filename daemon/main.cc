@@ -67,7 +67,7 @@ int Check(const std::string& file) {
     fmt::print(stderr, "inferd: {}\n", MessageOf(config.status()));
     return kExitUsage;
   }
-  fmt::print(stderr, "{}: ok, {} models\n", file, config->config.models.size());
+  fmt::print("{}: ok, {} models\n", file, config->config.models.size());
   return kExitDone;
 }
 
@@ -104,7 +104,7 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "inferd: {}\n", MessageOf(config.status()));
     return kExitUsage;
   }
-  if (flags.print_config) fmt::print("{}", config::PrintConfig(*config));
+  if (flags.print_config && !flags.check) fmt::print("{}", config::PrintConfig(*config));
   if (flags.print_config && !flags.check) return kExitDone;
   if (flags.check) return Check(flags.config);
   return Serve(flags, *config);
