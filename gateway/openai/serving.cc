@@ -51,6 +51,8 @@ Task<void> RespondError(Exchange& exchange, absl::Status status) {
   exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
   if (error.http_status == 500) error.message += fmt::format(" (request {})", exchange.request_id);
   co_await exchange.Respond(ErrorResponse(error));
+  // The kernel takes an answer that nobody will read.
+  if (absl::IsCancelled(status)) exchange.record.client_gone = true;
 }
 
 ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline) {

@@ -35,10 +35,21 @@ void GenerateCall::OnReadDone(bool ok) {
     waiting_.events.push_back(std::move(incoming_));
     go_on = waiting_.events.size() < kMaxWaitingEvents;
     paused_ = !go_on;
+    if (paused_) AddHold();
     Wake();
   }
   // Not under the lock: gRPC may call back from within.
   if (go_on) StartRead(&incoming_);
+}
+
+void GenerateCall::Cancel() {
+  bool paused;
+  {
+    absl::MutexLock lock(&mutex_);
+    paused = std::exchange(paused_, false);
+  }
+  context_.TryCancel();
+  if (paused) RemoveHold();
 }
 
 void GenerateCall::OnDone(const grpc::Status& status) {
@@ -63,7 +74,10 @@ EventBatch GenerateCall::Take() {
     batch = std::exchange(waiting_, {});
     resume = std::exchange(paused_, false);
   }
-  if (resume) StartRead(&incoming_);
+  if (resume) {
+    StartRead(&incoming_);
+    RemoveHold();
+  }
   return batch;
 }
 

@@ -47,7 +47,7 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateEvent>,
   // Waits for at least one event or the end. On the executor's thread.
   Task<EventBatch> Next(TimePoint deadline);
   // From any thread; the end comes soon after, as CANCELLED.
-  void Cancel() { context_.TryCancel(); }
+  void Cancel();
 
   GenerateCall(std::shared_ptr<WorkerConnection> worker, const Executor& executor);
 
@@ -69,6 +69,7 @@ class GenerateCall : public grpc::ClientReadReactor<v1::GenerateEvent>,
 
   absl::Mutex mutex_;
   EventBatch waiting_ ABSL_GUARDED_BY(mutex_);
+  // No read is under way; a hold keeps gRPC from ending the call meanwhile.
   bool paused_ ABSL_GUARDED_BY(mutex_) = false;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   // Until OnDone.

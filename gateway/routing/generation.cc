@@ -120,7 +120,6 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
       co_await upstream_.gate.WaitForTurn(key, executor_, wait_until);
     } else {
       if (deaths_ > 0) gate_held_ = key;
-      if (deaths_ > 0) upstream_.metrics.Resumed(route->model);
       routed_by_ = table;
       StartCall(*version);
       co_return absl::OkStatus();
@@ -189,6 +188,7 @@ void Generation::Record(std::vector<v1::GenerateEvent>& events) {
   if (got_further) {
     progress_since_start_ = true;
     give_up_.reset();
+    if (deaths_ > std::exchange(deaths_reported_, deaths_)) upstream_.metrics.Resumed(request_.model());
     if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
   }
 }

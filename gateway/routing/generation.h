@@ -114,6 +114,8 @@ class Generation {
   std::optional<TimePoint> give_up_;
   int deaths_ = 0;
   int deaths_without_progress_ = 0;
+  // Deaths after which it went on, as the metrics know.
+  int deaths_reported_ = 0;
   bool progress_since_start_ = false;
   bool accepted_delivered_ = false;
   // Key of the gate that this generation holds; empty: none.

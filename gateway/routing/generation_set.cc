@@ -34,8 +34,10 @@ struct GenerationSet::State {
 GenerationSet::GenerationSet(Upstream& upstream, std::vector<v1::GenerateRequest> requests,
                              const Generation::Options& options, const Executor& executor)
     : state_(std::make_shared<State>(upstream, std::move(requests), options, executor)) {
-  state_->runners = std::min(kParallel, state_->requests.size());
-  for (size_t i = 0; i < state_->runners; ++i) {
+  // A runner may be through with all prompts before the next one starts.
+  const size_t runners = std::min(kParallel, state_->requests.size());
+  state_->runners = runners;
+  for (size_t i = 0; i < runners; ++i) {
     boost::asio::co_spawn(executor, RunPrompts(state_), boost::asio::detached);
   }
 }

@@ -257,6 +257,33 @@ TEST_F(GenerationTest, CancelEndsItAtOnce) {
   EXPECT_TRUE(absl::IsCancelled(Run(Request("tokens=100000 delay_us=5000")).get().status));
 }
 
+TEST_F(GenerationTest, ASetEndsThoughAPromptIsThroughBeforeTheNextStarts) {
+  StubProcess stub(StubArguments());
+  auto run_sets = [this](Executor executor) -> Task<int> {
+    int events = 0;
+    for (int i = 0; i < 1000; ++i) {
+      std::vector<v1::GenerateRequest> requests;
+      for (int prompt = 0; prompt < 3; ++prompt) requests.push_back(Request("tokens=0"));
+      GenerationSet set(upstream_, std::move(requests), {}, executor);
+      for (std::optional<absl::Status> end; !end;) {
+        GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+        events += static_cast<int>(batch.events.size());
+        end = batch.end;
+      }
+    }
+    co_return events;
+  };
+  std::vector<std::future<int>> results;
+  for (int i = 0; i < 6; ++i) {
+    Executor executor = pool_.Next();
+    results.push_back(boost::asio::co_spawn(executor, run_sets(executor), boost::asio::use_future));
+  }
+  for (auto& result : results) {
+    ASSERT_EQ(result.wait_for(seconds(60)), std::future_status::ready);
+    EXPECT_EQ(result.get(), 1000 * 3 * 2);  // accepted and finished of each prompt
+  }
+}
+
 TEST_F(GenerationTest, ASlowConsumerLosesNothing) {
   StubProcess stub(StubArguments());
   // More events than GenerateCall holds back, so that reading pauses and goes on.

@@ -3,13 +3,14 @@
 //   gateway-stub --listen unix:/tmp/w.sock --model chat
 //   gateway-stub --admin unix:/tmp/admin.sock --route chat=unix:/tmp/w.sock --route chat2=unix:/tmp/w2.sock
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "gateway/testing/stub_worker.h"
 #include "inferd/v1/admin.grpc.pb.h"
 
@@ -23,7 +24,9 @@ class StubAdmin : public v1::Admin::Service {
   grpc::Status WatchRoutes(grpc::ServerContext* context, const v1::WatchRoutesRequest*,
                            grpc::ServerWriter<v1::RouteSnapshot>* writer) override {
     writer->Write(snapshot_);
-    while (!context->IsCancelled()) usleep(50'000);
+    // Nothing changes; looks now and then whether the gateway still listens.
+    absl::Notification never;
+    while (!context->IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(50));
     return grpc::Status::OK;
   }
 

@@ -1,14 +1,15 @@
 #include "gateway/testing/stub_worker.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <sstream>
-#include <thread>
 
-#include <fmt/format.h>
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 
 namespace inferd::gateway {
 namespace {
@@ -50,10 +51,16 @@ void AddLogprob(const std::string& token, int id, uint32_t alternatives, v1::Tok
   }
 }
 
+// Takes as long as a step of an engine would.
+void Compute(std::chrono::nanoseconds time) {
+  absl::Notification never;
+  never.WaitForNotificationWithTimeout(absl::FromChrono(time));
+}
+
 // All calls go on together, as the sequences of an engine's step do.
 void WaitForTick(std::chrono::microseconds tick) {
   auto now = std::chrono::steady_clock::now().time_since_epoch();
-  std::this_thread::sleep_for(tick - now % tick);
+  Compute(tick - now % tick);
 }
 
 // One call of Generate: what the prompt asks for, token by token.
@@ -85,7 +92,7 @@ class Script {
     const auto tick = std::chrono::microseconds(NumberOption(prompt_, "tick_us", 0));
     const int count = std::min(tokens_, limit_);
     for (int i = 0; i < count; ++i) {
-      if (delay.count() > 0) std::this_thread::sleep_for(delay);
+      if (delay.count() > 0) Compute(delay);
       if (tick.count() > 0) WaitForTick(tick);
       if (i == die_at) kill(getpid(), SIGKILL);
       if (i == fail_at) return grpc::Status(static_cast<grpc::StatusCode>(NumberOption(prompt_, "fail", 13)), "failed");
