@@ -3,12 +3,14 @@
 
 #include <sys/stat.h>
 
+#include <boost/json.hpp>
 #include <map>
 
 #include "config/base/status.h"
 #include "config/options.h"
+#include "engine/model_variables.h"
+#include "engine/self_test.h"
 #include "engine/template/fallbacks.h"
-#include "worker/verify.h"
 
 namespace inferd::worker {
 namespace {
@@ -97,16 +99,14 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   ASSIGN_OR_RETURN(loaded->file, gguf::GgufFile::Open(options.path));
   ASSIGN_OR_RETURN(loaded->model, model::Model::Load(loaded->file));
   ASSIGN_OR_RETURN(loaded->tokenizer, tokenizer::Tokenizer::Create(*loaded->file));
-  if (loaded->tokenizer->vocabulary_size() > loaded->model->vocabulary_size()) {
-    return InvalidArgument("tokenizer.ggml.tokens: {} tokens, but the model has embeddings of {}",
-                           loaded->tokenizer->vocabulary_size(), loaded->model->vocabulary_size());
-  }
-  RETURN_IF_ERROR(VerifyTokenizer(*loaded->tokenizer, loaded->model->vocabulary_size()));
+  RETURN_IF_ERROR(engine::CheckTokenizer(*loaded->tokenizer, loaded->model->vocabulary_size()));
   RETURN_IF_ERROR(LoadTemplate(*loaded));
-  RETURN_IF_ERROR(VerifyTemplate(*loaded));
+  if (loaded->chat_template != nullptr) {
+    RETURN_IF_ERROR(engine::CheckTemplate(*loaded->chat_template, engine::ModelVariables(*loaded->tokenizer)));
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
                    device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
-  RETURN_IF_ERROR(VerifyForward(*loaded->tokenizer, *device));
+  RETURN_IF_ERROR(engine::CheckForward(*device));
   engine::Vocabulary vocabulary = VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
   ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),
                                                           EngineOptionsOf(options)));

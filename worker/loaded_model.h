@@ -38,7 +38,7 @@ struct LoadedModel {
   bool can_generate() const { return !model->spec().encoder; }
 };
 
-// Maps and checks the file, verifies (verify.h) and starts the engine. Errors name the file, metadata key or tensor at
+// Maps and checks the file, verifies (engine/self_test.h) and starts the engine. Errors name the file, metadata key or tensor at
 // fault.
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/base/status.h"
+#include "engine/model_variables.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::worker {
@@ -91,17 +92,6 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   return variables;
 }
 
-json::object ModelVariables(const tokenizer::Tokenizer& tokenizer) {
-  json::object variables;
-  const auto set = [&](std::string_view name, std::optional<int32_t> id) {
-    const std::string_view spelling = id ? tokenizer.spelling(*id) : "";
-    variables[json::string_view(name.data(), name.size())] = json::string_view(spelling.data(), spelling.size());
-  };
-  set("bos_token", tokenizer.bos());
-  set("eos_token", tokenizer.eos());
-  return variables;
-}
-
 }  // namespace
 
 absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
@@ -111,7 +101,7 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
   }
   ASSIGN_OR_RETURN(const json::object variables, TemplateVariables(chat));
   absl::StatusOr<chat_template::RenderedPrompt> rendered =
-      model.chat_template->Render(variables, ModelVariables(*model.tokenizer), now);
+      model.chat_template->Render(variables, engine::ModelVariables(*model.tokenizer), now);
   if (!rendered.ok()) return Annotate(rendered.status(), "chat: the model's template");
   return rendered;
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,7 +9,8 @@
 
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
-#include "engine/model/forward.h"
+#include "engine/model_variables.h"
+#include "engine/self_test.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/runnable.h"
@@ -67,36 +67,25 @@ class Verifier {
   absl::StatusOr<std::string> MakeTokenizer() {
     if (file_->Find("tokenizer.ggml.model") == nullptr) return "none in the file: it takes token ids alone";
     ASSIGN_OR_RETURN(tokenizer_, tokenizer::Tokenizer::Create(*file_));
-    if (tokenizer_->vocabulary_size() > model_->vocabulary_size()) {
-      return InvalidArgument("tokenizer.ggml.tokens: {} tokens, but the model has embeddings of {}",
-                             tokenizer_->vocabulary_size(), model_->vocabulary_size());
-    }
+    RETURN_IF_ERROR(engine::CheckTokenizer(*tokenizer_, model_->vocabulary_size()));
     return fmt::format("{} tokens", tokenizer_->vocabulary_size());
   }
 
   absl::StatusOr<std::string> ParseTemplate() {
     if (file_->Find("tokenizer.chat_template") == nullptr) return "none in the file: it takes plain text alone";
     ASSIGN_OR_RETURN(const std::string_view source, file_->GetString("tokenizer.chat_template"));
-    RETURN_IF_ERROR(Annotate(chat_template::ChatTemplate::Parse(source).status(), "tokenizer.chat_template"));
+    const auto parsed = chat_template::ChatTemplate::Parse(source);
+    if (!parsed.ok()) return Annotate(parsed.status(), "tokenizer.chat_template");
+    const json::object variables = tokenizer_ != nullptr ? engine::ModelVariables(*tokenizer_) : json::object();
+    RETURN_IF_ERROR(engine::CheckTemplate(**parsed, variables));
     return fmt::format("{} bytes", source.size());
   }
 
   // A few tokens through all layers.
   absl::StatusOr<std::string> RunForward() {
-    constexpr int64_t kTokens = 8;
-    ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model_, {.tokens = kTokens, .result_rows = kTokens}));
-    std::vector<int32_t> tokens(kTokens);
-    for (int64_t i = 0; i < kTokens; ++i) tokens[i] = static_cast<int32_t>(i * 31 % model_->vocabulary_size());
-    ASSIGN_OR_RETURN(const auto sequence, runnable.device->cache().NewSequence({}));
-    RETURN_IF_ERROR(runnable.device->cache().Reserve(*sequence, kTokens));
-    const model::SequenceStep step = {sequence.get(), tokens, model::Rows::kAll};
-    ASSIGN_OR_RETURN(const model::ForwardResult result, model_->spec().encoder
-                                                            ? model::ForwardHidden(*runnable.device, {&step, 1})
-                                                            : model::Forward(*runnable.device, {&step, 1}));
-    for (const float value : result.values) {
-      if (!std::isfinite(value)) return FailedPrecondition("a forward pass gives numbers that are not finite");
-    }
-    return fmt::format("{} tokens, all results finite ({})", kTokens, runnable.device->description());
+    ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model_, {.tokens = 8, .result_rows = 8}));
+    RETURN_IF_ERROR(engine::CheckForward(*runnable.device));
+    return fmt::format("all results finite ({})", runnable.device->description());
   }
 
   const std::string& path_;

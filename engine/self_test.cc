@@ -1,0 +1,93 @@
+// One function a check.
+#include "engine/self_test.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cmath>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "config/base/status.h"
+#include "engine/model/forward.h"
+
+namespace inferd::engine {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kTexts[] = {
+    "The quick brown fox jumps over the lazy dog.",
+    "int main() { return 0; }\n\n\ttab 12345 67",
+};
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
+constexpr int64_t kForwardTokens = 8;
+
+// SentencePiece marks spaces; a vocabulary of bytes alone gives the marks back as they are.
+std::string WithoutSpaceMarks(std::string_view text) {
+  if (text.starts_with(kSpaceMark)) text.remove_prefix(kSpaceMark.size());
+  std::string plain;
+  while (!text.empty()) {
+    const bool mark = text.starts_with(kSpaceMark);
+    plain += mark ? ' ' : text[0];
+    text.remove_prefix(mark ? kSpaceMark.size() : 1);
+  }
+  return plain;
+}
+
+}  // namespace
+
+// A text's tokens stand for a text with the same tokens. (Not for the same text: WordPiece drops case and spaces.)
+absl::Status CheckTokenizer(const tokenizer::Tokenizer& tokenizer, int32_t vocabulary_size) {
+  if (tokenizer.vocabulary_size() > vocabulary_size) {
+    return FailedPrecondition("tokenizer.ggml.tokens: {} tokens, but the model has embeddings of {}",
+                              tokenizer.vocabulary_size(), vocabulary_size);
+  }
+  for (std::string_view text : kTexts) {
+    ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer.Encode(text, {}));
+    if (ids.empty()) return FailedPrecondition("tokenizer: the text \"{}\" has no tokens", text);
+    for (int32_t id : ids) {
+      if (id >= 0 && id < vocabulary_size) continue;
+      return FailedPrecondition("tokenizer: token {} is not in the vocabulary of {}", id, vocabulary_size);
+    }
+    const std::string decoded = WithoutSpaceMarks(tokenizer.Decode(ids, /*with_special=*/false));
+    ASSIGN_OR_RETURN(const std::vector<int32_t> again, tokenizer.Encode(decoded, {}));
+    if (again != ids) {
+      return FailedPrecondition("tokenizer: the text \"{}\" comes back as \"{}\", which has other tokens", text,
+                                decoded);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, const json::object& model) {
+  const json::object request{{"messages", json::array{json::object{{"role", "user"}, {"content", "Hello"}}}},
+                             {"add_generation_prompt", true}};
+  const std::tm date{.tm_mday = 1, .tm_year = 126};
+  const absl::StatusOr<chat_template::RenderedPrompt> prompt = chat_template.Render(request, model, date);
+  if (!prompt.ok()) return Annotate(prompt.status(), "chat template");
+  if (prompt->Text().find("Hello") == std::string::npos) {
+    return FailedPrecondition("chat template: the message \"Hello\" is not in the prompt");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckForward(device::Device& device) {
+  const model::Model& model = device.model();
+  std::vector<int32_t> tokens(static_cast<size_t>(std::min(kForwardTokens, device.options().context_tokens)));
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 31) % model.vocabulary_size();
+  ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
+  RETURN_IF_ERROR(device.cache().Reserve(*sequence, static_cast<int64_t>(tokens.size())));
+  const bool encoder = model.spec().encoder;
+  const model::SequenceStep step{
+      .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? model::Rows::kAll : model::Rows::kLast};
+  ASSIGN_OR_RETURN(const model::ForwardResult result,
+                   encoder ? model::ForwardHidden(device, {&step, 1}) : model::Forward(device, {&step, 1}));
+  for (float value : result.values) {
+    if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace inferd::engine
