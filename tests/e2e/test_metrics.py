@@ -3,6 +3,7 @@ import shutil
 import subprocess
 
 import pytest
+from daemon import wait_for
 
 LABELLED = ["inferd_requests_total", "inferd_prompt_tokens_total", "inferd_generation_tokens_total",
             "inferd_request_duration_seconds_count", "inferd_time_to_first_token_seconds_count"]
@@ -43,7 +44,11 @@ def test_counters_count(daemon):
 
 def test_one_log_line_a_request_with_its_id(daemon):
     daemon.post("/v1/completions", {"model": "smollm2", "prompt": "secret words", "max_tokens": 3}, {"X-Request-Id": "my-id-123"})
-    lines = [line for line in daemon.log_lines() if line.get("request_id") == "my-id-123" and "gateway" in line.get("process", "")]
+
+    def lines_of_request():
+        return [line for line in daemon.log_lines() if line.get("request_id") == "my-id-123" and "gateway" in line.get("process", "")]
+
+    lines = wait_for(lines_of_request, 10, "the log line")
     assert len(lines) == 1
     assert {"model", "prompt_tokens", "completion_tokens", "duration_ms", "tokens_per_second", "status"} <= lines[0].keys()
     assert "secret words" not in daemon.log_path.read_text()
