@@ -70,7 +70,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
                            device->options().cache.bytes, limits.pool_tokens, kernels::kPageTokens);
   }
   std::sort(vocabulary.end_of_generation.begin(), vocabulary.end_of_generation.end());
-  return std::unique_ptr<Engine>(new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock));
+  return std::unique_ptr<Engine>(
+      new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock));
 }
 
 Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,

@@ -1,9 +1,8 @@
 // A model that answers requests: any number of callers, one thread that computes.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Create(std::move(device), std::move(vocabulary), options));
-//   auto queue = std::make_shared<EventQueue>(1 << 20, [] { ... });
-//   ASSIGN_OR_RETURN(RequestId id, engine->Submit(std::move(request), queue));
-//   engine->Cancel(id);
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Create(std::move(device), std::move(vocabulary),
+//   options)); auto queue = std::make_shared<EventQueue>(1 << 20, [] { ... }); ASSIGN_OR_RETURN(RequestId id,
+//   engine->Submit(std::move(request), queue)); engine->Cancel(id);
 //
 // All methods may be called from any thread. Events arrive in the request's queue.
 #pragma once

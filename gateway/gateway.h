@@ -1,6 +1,7 @@
 // The whole gateway: listening sockets, routes, endpoints and metrics, wired together.
 //
-//   ASSIGN_OR_RETURN(auto gateway, Gateway::Start(config, {.http = std::move(fd), .admin = "unix:/run/.../admin.sock"}));
+//   ASSIGN_OR_RETURN(auto gateway, Gateway::Start(config, {.http = std::move(fd), .admin =
+//   "unix:/run/.../admin.sock"}));
 //   ...
 //   bool drained = gateway->Drain(std::chrono::seconds(30));
 #pragma once

@@ -78,7 +78,8 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
   if (request.method == "OPTIONS") {
     Response response;
     response.status = 204;
-    response.headers.emplace_back("Allow", endpoint == nullptr ? "GET, HEAD, POST, OPTIONS" : AllowOf(endpoint->method));
+    response.headers.emplace_back("Allow",
+                                  endpoint == nullptr ? "GET, HEAD, POST, OPTIONS" : AllowOf(endpoint->method));
     return response;
   }
   if (request.method != endpoint->method && !(request.method == "HEAD" && endpoint->method == "GET")) {

@@ -93,17 +93,14 @@ TEST_P(Gelu, KeepsItsBound) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Gelu,
-    testing::Values(Case{"Erf", Activation::kGeluErf, -10, 10, 4,
-                         [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
-                    Case{"Tanh", Activation::kGeluTanh, -30, 30, 4,
-                         [](double x) {
-                           return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-                         }},
-                    Case{"Half", Activation::kGeluHalf, -30, 30, 3 << 13,  // both roundings move the result by 2^-12
-                         [](double x) {
-                           return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-                         }},
-                    Case{"Quick", Activation::kGeluQuick, -30, 30, 4, [](double x) { return x * Sigmoid(1.702 * x); }}),
+    testing::Values(
+        Case{"Erf", Activation::kGeluErf, -10, 10, 4,
+             [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }},
+        Case{"Tanh", Activation::kGeluTanh, -30, 30, 4,
+             [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+        Case{"Half", Activation::kGeluHalf, -30, 30, 3 << 13,  // both roundings move the result by 2^-12
+             [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
+        Case{"Quick", Activation::kGeluQuick, -30, 30, 4, [](double x) { return x * Sigmoid(1.702 * x); }}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ElementaryEnds, AreDefined) {

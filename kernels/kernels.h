@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "kernels/exact_math.h"  // IWYU pragma: export
-#include "kernels/pause.h"  // IWYU pragma: export
+#include "kernels/pause.h"       // IWYU pragma: export
 #include "kernels/quant_types.h"
 #include "kernels/sequence_arguments.h"  // IWYU pragma: export
 

@@ -35,7 +35,7 @@ class AnswerReadingTest : public testing::Test {
  protected:
   AnswerReadingTest() {
     model_.tokenizer = std::make_unique<FakeTokenizer>();
-    vocabulary_ = VocabularyOf(*model_.tokenizer, model_.tokenizer->vocabulary_size());
+    vocabulary_ = engine::VocabularyOf(*model_.tokenizer, model_.tokenizer->vocabulary_size());
     UseTemplate(kHermes);
     wire_.set_seed(5);
     wire_.mutable_chat()->set_tools_json(kTools);

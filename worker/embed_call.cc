@@ -92,12 +92,13 @@ absl::Status EmbedCall::Answer(absl::StatusOr<engine::Vectors> vectors) {
 
 // The call may be gone when this returns.
 void EmbedCall::End(const absl::Status& status) {
-  LogInfo("request", {{"request_id", RequestIdOf(request_.request_id(), context_)},
-                      {"model", model_.options.name},
-                      {"inputs", request_.inputs_size()},
-                      {"prompt_tokens", prompt_tokens_},
-                      {"duration_ms", std::chrono::duration<double, std::milli>(Clock::System().Now() - arrival_).count()},
-                      {"status", absl::StatusCodeToString(status.code())}});
+  LogInfo("request",
+          {{"request_id", RequestIdOf(request_.request_id(), context_)},
+           {"model", model_.options.name},
+           {"inputs", request_.inputs_size()},
+           {"prompt_tokens", prompt_tokens_},
+           {"duration_ms", std::chrono::duration<double, std::milli>(Clock::System().Now() - arrival_).count()},
+           {"status", absl::StatusCodeToString(status.code())}});
   Finish(ToGrpc(status, context_));
 }
 

@@ -43,10 +43,10 @@ TEST_F(EventWriterTest, ATokenWithoutTextIsStillSent) {
 
 TEST_F(EventWriterTest, PartsOfOtherKindsAreDeltasOfTheirOwn) {
   engine::Delta delta{.choice = 0, .tokens = {1}};
-  delta.parts = {{.kind = output::PartKind::kReasoning, .text = "think"},
-                 {.kind = output::PartKind::kContent, .text = "say"},
-                 {.kind = output::PartKind::kToolCall,
-                  .tool_call = {.index = 1, .id = "call_1", .name = "f", .arguments = "{}"}}};
+  delta.parts = {
+      {.kind = output::PartKind::kReasoning, .text = "think"},
+      {.kind = output::PartKind::kContent, .text = "say"},
+      {.kind = output::PartKind::kToolCall, .tool_call = {.index = 1, .id = "call_1", .name = "f", .arguments = "{}"}}};
   writer_.Append(std::move(delta), outgoing_);
   ASSERT_EQ(outgoing_.size(), 3u);
   EXPECT_EQ(outgoing_[0].delta().kind(), v1::Delta::KIND_REASONING);
@@ -59,7 +59,8 @@ TEST_F(EventWriterTest, PartsOfOtherKindsAreDeltasOfTheirOwn) {
 
 TEST_F(EventWriterTest, LogprobsCarryTheTokensBytes) {
   engine::Delta delta = Text(0, {'\xC3'}, "");
-  delta.logprobs = {{.token = 0xC3, .logprob = -0.5f, .top = {{.token = 'a', .logprob = -1}, {.token = 258, .logprob = -2}}}};
+  delta.logprobs = {
+      {.token = 0xC3, .logprob = -0.5f, .top = {{.token = 'a', .logprob = -1}, {.token = 258, .logprob = -2}}}};
   writer_.Append(std::move(delta), outgoing_);
   const v1::TokenLogprob& entry = outgoing_[0].delta().logprobs(0);
   EXPECT_EQ(entry.token(), "\xC3");

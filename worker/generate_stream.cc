@@ -11,8 +11,8 @@
 #include "worker/call_deadline.h"
 #include "worker/generation_request.h"
 #include "worker/grpc_status.h"
-#include "worker/request_id.h"
 #include "worker/prompt.h"
+#include "worker/request_id.h"
 
 namespace inferd::worker {
 namespace {

@@ -16,9 +16,9 @@
 #include "absl/synchronization/mutex.h"
 #include "engine/generation/event_queue.h"
 #include "inferd/v1/inference.pb.h"
-#include "worker/service_threads.h"
 #include "worker/event_writer.h"
 #include "worker/loaded_model.h"
+#include "worker/service_threads.h"
 
 namespace inferd::worker {
 

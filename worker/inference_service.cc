@@ -67,8 +67,8 @@ absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest
                              model.tokenizer->vocabulary_size());
     }
   }
-  response.set_text(model.tokenizer->Decode({request.ids().data(), static_cast<size_t>(request.ids_size())},
-                                            request.with_special()));
+  response.set_text(
+      model.tokenizer->Decode({request.ids().data(), static_cast<size_t>(request.ids_size())}, request.with_special()));
   return absl::OkStatus();
 }
 
@@ -98,8 +98,8 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::Ca
   return GenerateStream::Start(**model, threads_, *context, *request);
 }
 
-grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context,
-                                                  const v1::EmbedRequest* request, v1::EmbedResponse* response) {
+grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
+                                                  v1::EmbedResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
   return EmbedCall::Start(**model, threads_, *context, *request, *response);
@@ -133,8 +133,7 @@ grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerCo
 }
 
 grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerContext* context,
-                                                       const v1::ListModelsRequest*,
-                                                       v1::ListModelsResponse* response) {
+                                                       const v1::ListModelsRequest*, v1::ListModelsResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model("");
   if (model.ok()) *response->add_models() = ModelInfoOf(**model);
   return Answer(context, model.status());

@@ -29,8 +29,7 @@ class InferenceService : public v1::Inference::CallbackService {
                                      v1::TokenizeResponse* response) override;
   grpc::ServerUnaryReactor* Detokenize(grpc::CallbackServerContext* context, const v1::DetokenizeRequest* request,
                                        v1::DetokenizeResponse* response) override;
-  grpc::ServerUnaryReactor* ApplyTemplate(grpc::CallbackServerContext* context,
-                                          const v1::ApplyTemplateRequest* request,
+  grpc::ServerUnaryReactor* ApplyTemplate(grpc::CallbackServerContext* context, const v1::ApplyTemplateRequest* request,
                                           v1::ApplyTemplateResponse* response) override;
   grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
                                        v1::ListModelsResponse* response) override;

@@ -63,18 +63,6 @@ int64_t FileTime(const std::string& path) {
 std::string LoadedModel::fingerprint() const { return "fp_" + Hex(model->fingerprint()); }
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
 
-// Embeddings may have more rows than the tokenizer has tokens; those give no text.
-engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size) {
-  engine::Vocabulary vocabulary{.size = model_size};
-  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
-  }
-  vocabulary.token_bytes = [&tokenizer](int32_t id, bool with_special) {
-    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, with_special) : std::string();
-  };
-  return vocabulary;
-}
-
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice) {
   return choice == config::ChatTemplate::kFile ? std::nullopt : chat_template::FindFallback(config::NameOf(choice));
 }
@@ -107,9 +95,9 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
                    device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
   RETURN_IF_ERROR(engine::CheckForward(*device));
-  engine::Vocabulary vocabulary = VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
-  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),
-                                                          EngineOptionsOf(options)));
+  engine::Vocabulary vocabulary = engine::VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
+  ASSIGN_OR_RETURN(loaded->engine,
+                   engine::Engine::Create(std::move(device), std::move(vocabulary), EngineOptionsOf(options)));
   return loaded;
 }
 

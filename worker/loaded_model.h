@@ -33,18 +33,15 @@ struct LoadedModel {
   int64_t file_time_unix_seconds = 0;
   int64_t loaded_unix_seconds = 0;
 
-  std::string fingerprint() const;             // "fp_" and 16 hexadecimal digits
+  std::string fingerprint() const;  // "fp_" and 16 hexadecimal digits
   std::string tokenizer_fingerprint() const;
   bool can_generate() const { return !model->spec().encoder; }
 };
 
-// Maps and checks the file, verifies (engine/self_test.h) and starts the engine. Errors name the file, metadata key or tensor at
-// fault.
+// Maps and checks the file, verifies (engine/self_test.h) and starts the engine. Errors name the file, metadata key or
+// tensor at fault.
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version);
-
-// What the engine takes of a tokenizer, which outlives it; `model_size` is that of the embeddings.
-engine::Vocabulary VocabularyOf(const tokenizer::Tokenizer& tokenizer, int32_t model_size);
 
 // The template that the configuration names instead of the file's; nullopt for "file".
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice);

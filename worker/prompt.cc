@@ -108,8 +108,8 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
 
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
                                                 bool parse_special) {
-  ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(text, {.add_special = add_special,
-                                                                            .parse_special = parse_special}));
+  ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                   model.tokenizer->Encode(text, {.add_special = add_special, .parse_special = parse_special}));
   // A text that spells BOS itself does not get a second one.
   const std::optional<int32_t> bos = model.tokenizer->bos();
   if (add_special && parse_special && bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) {
@@ -143,8 +143,7 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
       return prompt;
     }
     case v1::GenerateRequest::kText: {
-      ASSIGN_OR_RETURN(prompt.tokens,
-                       EncodeText(model, request.text(), /*add_special=*/true, request.parse_special()));
+      ASSIGN_OR_RETURN(prompt.tokens, EncodeText(model, request.text(), /*add_special=*/true, request.parse_special()));
       return prompt;
     }
     case v1::GenerateRequest::kTokens:

@@ -42,6 +42,8 @@ absl::Status SetLimit(__rlimit_resource resource, rlim_t value) {
 }
 
 // What threads, memory, gRPC's sockets that exist or are accepted, timers and the end of the process need.
+// A line for each group.
+// clang-format off
 constexpr int kAllowed[] = {
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(lseek),
     SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(fcntl),
@@ -62,6 +64,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getrandom), SCMP_SYS(uname), SCMP_SYS(sysinfo),
     SCMP_SYS(getrusage), SCMP_SYS(prlimit64), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
+// clang-format on
 
 // 0, or -errno as libseccomp gives it.
 int AddRules(scmp_filter_ctx filter) {
@@ -86,8 +89,7 @@ int AddRules(scmp_filter_ctx filter) {
 
 absl::Status LimitFiles(const FileAccess& access) {
   const landlock_ruleset_attr attributes{.handled_access_fs = kAll};
-  const UniqueFd ruleset(
-      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0)));
+  const UniqueFd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0)));
   if (!ruleset) return errno == ENOSYS || errno == EOPNOTSUPP ? absl::OkStatus() : FromErrno(errno, "landlock");
   for (const char* directory : kSystemDirectories) RETURN_IF_ERROR(Allow(ruleset.get(), directory, kRead));
   for (const std::string& directory : access.readable) RETURN_IF_ERROR(Allow(ruleset.get(), directory, kRead));

@@ -2,7 +2,8 @@
 //
 //   RETURN_IF_ERROR(LimitFiles({.readable = {model_directory}, .socket_directory = "/run/inferd/w"}));  // early
 //   ... bind, load the model ...
-//   RETURN_IF_ERROR(LimitSystemCalls());                                                               // before serving
+//   RETURN_IF_ERROR(LimitSystemCalls());                                                               // before
+//   serving
 //
 // LimitFiles (Landlock) holds for the calling thread and those it starts, so it comes before gRPC's; a kernel without
 // Landlock is no error. LimitSystemCalls (rlimits, no_new_privs, seccomp) holds for all threads: afterwards the process

@@ -36,8 +36,8 @@ struct WorkerServer::Impl {
 WorkerServer::WorkerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 WorkerServer::~WorkerServer() { Shutdown(); }
 
-absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address& address,
-                                                                  const std::string& model_name, uint64_t version) {
+absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address& address, const std::string& model_name,
+                                                                  uint64_t version) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   auto impl = std::make_unique<Impl>(model_name, version);

@@ -12,8 +12,8 @@ namespace inferd {
 // Right answers from independent implementations.
 inline std::filesystem::path OraclesPath() { return std::filesystem::path(INFERD_SOURCE_DIR) / "../shared/oracles"; }
 
-// Small models whose right logits are among the oracles, made by ../shared/oracles/archs/make_models.py: INFERD_TEST_ARCHS,
-// or where tests/run.sh puts them.
+// Small models whose right logits are among the oracles, made by ../shared/oracles/archs/make_models.py:
+// INFERD_TEST_ARCHS, or where tests/run.sh puts them.
 inline std::filesystem::path OracleModelsPath() {
   if (const char* models = std::getenv("INFERD_TEST_ARCHS")) return models;
   const char* home = std::getenv("HOME");

@@ -8,8 +8,8 @@
 
 namespace inferd::daemon {
 
-// Until the end of input or /quit; SIGINT, read from the signalfd `interrupts`, stops an answer and not the program. The
-// exit code.
+// Until the end of input or /quit; SIGINT, read from the signalfd `interrupts`, stops an answer and not the program.
+// The exit code.
 int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, int interrupts);
 
 // One question, one answer on standard output. The exit code.

@@ -28,10 +28,8 @@ Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache
 
 void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<EventQueue> queue,
                   MonotonicTime arrival) {
-  auto owned = std::make_unique<Request>(Request{.id = id,
-                                                 .request = std::move(generation),
-                                                 .queue = std::move(queue),
-                                                 .arrival = arrival});
+  auto owned = std::make_unique<Request>(
+      Request{.id = id, .request = std::move(generation), .queue = std::move(queue), .arrival = arrival});
   Request& request = *owned;
   requests_[id] = std::move(owned);
   request.choices_left = request.request.choices;
@@ -63,9 +61,8 @@ void Core::StartChoice(Request& request, uint32_t index) {
   const std::vector<int32_t>& tokens = active.choice->tokens();
   const bool all_rows = WantsAllRows(active);
   const bool reuse_prefix = options_.prefix_reuse && !all_rows;
-  memory_.Describe(id, {.tokens = &tokens,
-                        .key = {.tenant_salt = request.request.cache_salt},
-                        .reuse_prefix = reuse_prefix});
+  memory_.Describe(
+      id, {.tokens = &tokens, .key = {.tenant_salt = request.request.cache_salt}, .reuse_prefix = reuse_prefix});
   scheduler_.Add({.id = id,
                   .tokens = static_cast<int64_t>(tokens.size()),
                   .priority = request.request.priority,
@@ -146,12 +143,12 @@ void Core::HandleResults(std::span<const scheduler::Work> work, const model::For
 
 void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements) {
   for (int64_t i = 0; i < work.count; ++i) {
-    active.choice->AddPromptRow(work.first + i, rows.subspan(static_cast<size_t>(i * row_elements),
-                                                             static_cast<size_t>(row_elements)));
+    active.choice->AddPromptRow(work.first + i,
+                                rows.subspan(static_cast<size_t>(i * row_elements), static_cast<size_t>(row_elements)));
   }
   if (!work.completes || active.choice->generated() > 0) return;
-  Send(*active.request, Delta{.choice = active.choice->index(),
-                              .prompt_logprobs = active.choice->TakePromptLogprobs()});
+  Send(*active.request,
+       Delta{.choice = active.choice->index(), .prompt_logprobs = active.choice->TakePromptLogprobs()});
 }
 
 void Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits) {
@@ -209,9 +206,8 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
           .stop_text = finish.stop_text,
           .usage = {.prompt_tokens = counts_prompt ? static_cast<uint32_t>(request.request.prompt.size()) : 0,
                     .completion_tokens = active.choice->generated(),
-                    .cached_prompt_tokens = counts_prompt && sequence != nullptr
-                                                ? static_cast<uint32_t>(sequence->cached)
-                                                : 0},
+                    .cached_prompt_tokens =
+                        counts_prompt && sequence != nullptr ? static_cast<uint32_t>(sequence->cached) : 0},
           .timings = {.queue_seconds = Seconds(request.arrival, admitted),
                       .prefill_seconds = Seconds(admitted, first),
                       .decode_seconds = Seconds(first, now),

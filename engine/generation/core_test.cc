@@ -16,12 +16,12 @@ class CoreTest : public testing::Test {
  protected:
   void Create(const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}) {
     model_ = std::make_unique<FakeModel>(model);
-    core_ = std::make_unique<Core>(
-        CoreOptions{.scheduler = options,
-                    .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 4096,
-                               .pool_tokens = model.blocks * kernels::kPageTokens},
-                    .prefix_reuse = model.prefix_reuse},
-        *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
+    core_ = std::make_unique<Core>(CoreOptions{.scheduler = options,
+                                               .limits = {.vocabulary_size = FakeModel::kVocabulary,
+                                                          .context_tokens = 4096,
+                                                          .pool_tokens = model.blocks * kernels::kPageTokens},
+                                               .prefix_reuse = model.prefix_reuse},
+                                   *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
   }
   std::shared_ptr<EventQueue> Submit(RequestId id, GenerationRequest request, size_t capacity = 1 << 20) {
     auto queue = std::make_shared<EventQueue>(capacity, [] {});
@@ -72,9 +72,9 @@ TEST_F(CoreTest, EndOfGenerationStops) {
 
 TEST_F(CoreTest, MinTokensHoldsTheEndOff) {
   Create({});
-  const Transcript transcript =
-      Complete({.prompt = Prompt(10), .sampling = {.temperature = 0, .logit_bias = {{FakeModel::kEnd, 100.0f}}},
-                .min_tokens = 3});
+  const Transcript transcript = Complete({.prompt = Prompt(10),
+                                          .sampling = {.temperature = 0, .logit_bias = {{FakeModel::kEnd, 100.0f}}},
+                                          .min_tokens = 3});
   EXPECT_EQ(transcript.choices.at(0).tokens.size(), 3u);
 }
 
@@ -145,7 +145,8 @@ TEST_F(CoreTest, CancellationTakesEffectBeforeTheNextStepAndFreesThePages) {
 
 TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
   Create({});
-  const auto queue = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true},
+  const auto queue = Submit(1, {.prompt = Prompt(10),
+                                .sampling = {.ignore_eos = true},
                                 .deadline = clock_.Now() + std::chrono::milliseconds(50)});
   for (int i = 0; i < 10; ++i) core_->Step();
   clock_.Advance(std::chrono::milliseconds(50));
@@ -159,8 +160,8 @@ TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
 TEST_F(CoreTest, LogitsThatAreNotFiniteEndTheirChoiceAlone) {
   Create({});
   model_->poison = 9;
-  const auto good = Submit(1, {.prompt = {4, 5}, .sampling = {.logit_bias = {{9, -100.0f}}, .ignore_eos = true},
-                               .max_tokens = 4});
+  const auto good =
+      Submit(1, {.prompt = {4, 5}, .sampling = {.logit_bias = {{9, -100.0f}}, .ignore_eos = true}, .max_tokens = 4});
   GenerationRequest poisoned{.prompt = {4, 9}, .max_tokens = 4};
   const Transcript bad = Complete(std::move(poisoned));
   EXPECT_EQ(bad.choices.at(0).finish, FinishReason::kError);
@@ -183,9 +184,12 @@ TEST_F(CoreTest, AReaderThatNeverReadsLosesItsRequestAndHoldsNobodyUp) {
 
 TEST_F(CoreTest, AResumedRequestGoesOnWithTheSameBytesAfterAnyToken) {
   Create({});
-  const GenerationRequest request{.prompt = Prompt(30), .sampling = {.presence_penalty = 1, .repeat_penalty = 1.2f,
-                                                                     .ignore_eos = true},
-                                  .seed = 11, .max_tokens = 40, .stop = {"no such text", "1 2 3 4"}, .logprobs = 1};
+  const GenerationRequest request{.prompt = Prompt(30),
+                                  .sampling = {.presence_penalty = 1, .repeat_penalty = 1.2f, .ignore_eos = true},
+                                  .seed = 11,
+                                  .max_tokens = 40,
+                                  .stop = {"no such text", "1 2 3 4"},
+                                  .logprobs = 1};
   const Transcript::Choice whole = Complete(request).choices.at(0);
   for (size_t had = 0; had <= whole.tokens.size(); had += 7) {
     for (size_t delivered : {size_t{0}, had, had * 2}) {

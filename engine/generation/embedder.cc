@@ -119,10 +119,10 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
   for (const Part& part : parts) {
     const Input& input = part.job->inputs[part.input];
     const std::span<const int32_t> tokens(part.job->request.inputs[part.input]);
-    steps.push_back({.sequence = input.sequence.get(),
-                     .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()),
-                                              static_cast<size_t>(part.tokens)),
-                     .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
+    steps.push_back(
+        {.sequence = input.sequence.get(),
+         .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()), static_cast<size_t>(part.tokens)),
+         .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
   }
   ASSIGN_OR_RETURN(const model::ForwardResult result, model::ForwardHidden(device_, steps));
   // The rows are the device's until the next pass, and pooling may use the device: keep them first.

@@ -28,8 +28,8 @@ using Vectors = std::vector<std::vector<float>>;
 struct EmbeddingRequest {
   std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
   std::optional<MonotonicTime> deadline;
-  std::shared_ptr<std::atomic<bool>> cancelled;        // may be nullptr
-  std::function<void(absl::StatusOr<Vectors>)> done;   // called once, on the engine's thread; one vector an input
+  std::shared_ptr<std::atomic<bool>> cancelled;       // may be nullptr
+  std::function<void(absl::StatusOr<Vectors>)> done;  // called once, on the engine's thread; one vector an input
 };
 
 // INVALID_ARGUMENT, or OUT_OF_RANGE where an input is longer than the context; with the number of the input.

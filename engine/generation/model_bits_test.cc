@@ -23,7 +23,7 @@ struct Setting {
 constexpr Setting kAlone{.threads = 2, .prefill_tokens = 256, .cache_bytes = 64 << 20, .prefix_reuse = false};
 constexpr Setting kTogether[] = {
     {.threads = 1, .prefill_tokens = 7, .cache_bytes = 64 << 20, .prefix_reuse = true},
-    {.threads = 2, .prefill_tokens = 64, .cache_bytes = 12 << 20, .prefix_reuse = true},   // 8 pages
+    {.threads = 2, .prefill_tokens = 64, .cache_bytes = 12 << 20, .prefix_reuse = true},  // 8 pages
     {.threads = 3, .prefill_tokens = 256, .cache_bytes = 12 << 20, .prefix_reuse = false},
 };
 constexpr int64_t kSequences = 6, kRows = kSequences + 4;
@@ -33,7 +33,9 @@ std::vector<GenerationRequest> Requests(int32_t vocabulary_size) {
   std::vector<GenerationRequest> requests;
   for (int i = 0; i < 8; ++i) {
     GenerationRequest request{.sampling = {.temperature = i % 3 == 0 ? 0.0f : 0.9f, .ignore_eos = true},
-                              .seed = static_cast<uint64_t>(i), .max_tokens = 12, .logprobs = 3};
+                              .seed = static_cast<uint64_t>(i),
+                              .max_tokens = 12,
+                              .logprobs = 3};
     request.prompt.assign(i % 2 == 0 ? 70 : 0, 500);  // a page in common
     for (uint32_t n = 1 + random() % 60; n > 0; --n) {
       request.prompt.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(vocabulary_size)));
@@ -57,17 +59,19 @@ class ModelBitsTest : public testing::Test {
   // The requests' answers, given all at once or one after the other.
   std::vector<Transcript> Run(const Setting& setting, const std::vector<GenerationRequest>& requests, bool at_once) {
     const auto device = *device::Device::Create(
-        model_, {.threads = setting.threads, .context_tokens = 512,
-                 .max_batch_tokens = setting.prefill_tokens + kSequences, .max_result_rows = kRows,
-                 .cache = {.bytes = setting.cache_bytes, .max_sequences = kSequences,
-                           .prefix_reuse = setting.prefix_reuse}});
+        model_,
+        {.threads = setting.threads,
+         .context_tokens = 512,
+         .max_batch_tokens = setting.prefill_tokens + kSequences,
+         .max_result_rows = kRows,
+         .cache = {.bytes = setting.cache_bytes, .max_sequences = kSequences, .prefix_reuse = setting.prefix_reuse}});
     DeviceRunner runner(*device);
     FakeClock clock;
-    Core core({.scheduler = {.max_sequences = kSequences, .prefill_tokens = setting.prefill_tokens,
-                             .max_result_rows = kRows},
-               .limits = {.vocabulary_size = vocabulary_.size, .context_tokens = 512, .pool_tokens = 512},
-               .prefix_reuse = setting.prefix_reuse},
-              runner, device->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock);
+    Core core(
+        {.scheduler = {.max_sequences = kSequences, .prefill_tokens = setting.prefill_tokens, .max_result_rows = kRows},
+         .limits = {.vocabulary_size = vocabulary_.size, .context_tokens = 512, .pool_tokens = 512},
+         .prefix_reuse = setting.prefix_reuse},
+        runner, device->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock);
     std::vector<std::shared_ptr<EventQueue>> queues;
     for (const GenerationRequest& request : requests) {
       queues.push_back(std::make_shared<EventQueue>(1 << 24, [] {}));

@@ -74,7 +74,8 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
 }
 
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {
-  const int64_t room = std::min(limits.context_tokens, limits.pool_tokens) - static_cast<int64_t>(request.prompt.size());
+  const int64_t room =
+      std::min(limits.context_tokens, limits.pool_tokens) - static_cast<int64_t>(request.prompt.size());
   return request.max_tokens ? std::min<int64_t>(*request.max_tokens, room) : room;
 }
 

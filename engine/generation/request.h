@@ -35,7 +35,7 @@ struct GenerationRequest {
   std::optional<uint32_t> max_tokens;  // of each choice; none: to the end of the context
   uint32_t min_tokens = 0;
   std::vector<std::string> stop;
-  std::optional<int32_t> logprobs;     // alternatives of each generated token, 0..20; none: no log-probabilities
+  std::optional<int32_t> logprobs;  // alternatives of each generated token, 0..20; none: no log-probabilities
   bool prompt_logprobs = false;
   scheduler::Priority priority = scheduler::Priority::kNormal;
   std::optional<MonotonicTime> deadline;

@@ -27,7 +27,8 @@ TEST(Request, WhatThePoolCanNeverHoldIsRefused) {
   EXPECT_TRUE(Validate(Request(30, 10), kLimits).ok());
   const absl::Status status = Validate(Request(30, 11), kLimits);
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(MessageOf(status), "prompt: the KV cache holds 40 tokens, but prompt and max_tokens together have 41 tokens");
+  EXPECT_EQ(MessageOf(status),
+            "prompt: the KV cache holds 40 tokens, but prompt and max_tokens together have 41 tokens");
   EXPECT_TRUE(Validate(Request(39), kLimits).ok()) << "without max_tokens, the pool's end is the end";
   EXPECT_EQ(MostTokens(Request(39), kLimits), 1);
 }
@@ -46,8 +47,10 @@ TEST(Request, AnErrorNamesTheFieldAndTheValue) {
     return std::string(MessageOf(Validate(changed, kLimits)));
   };
   EXPECT_EQ(message([](auto& r) { r.prompt.clear(); }), "prompt: it has no tokens, expected at least 1");
-  EXPECT_EQ(message([](auto& r) { r.prompt[1] = 100; }), "prompt: id 100 at index 1 is not in the vocabulary of 100 tokens");
-  EXPECT_EQ(message([](auto& r) { r.prompt[2] = -1; }), "prompt: id -1 at index 2 is not in the vocabulary of 100 tokens");
+  EXPECT_EQ(message([](auto& r) { r.prompt[1] = 100; }),
+            "prompt: id 100 at index 1 is not in the vocabulary of 100 tokens");
+  EXPECT_EQ(message([](auto& r) { r.prompt[2] = -1; }),
+            "prompt: id -1 at index 2 is not in the vocabulary of 100 tokens");
   EXPECT_EQ(message([](auto& r) { r.choices = 0; }), "choices: 0 is not in [1, 128]");
   EXPECT_EQ(message([](auto& r) { r.choices = 129; }), "choices: 129 is not in [1, 128]");
   EXPECT_EQ(message([](auto& r) { r.logprobs = 21; }), "logprobs: 21 is not in [0, 20]");
@@ -55,9 +58,13 @@ TEST(Request, AnErrorNamesTheFieldAndTheValue) {
   EXPECT_EQ(message([](auto& r) { r.stop = {""}; }), "stop: text 0 has 0 bytes, expected 1 to 256");
   EXPECT_EQ(message([](auto& r) { r.sampling.top_p = 2; }), "top_p: 2 is not in (0, 1]");
   EXPECT_EQ(message([](auto& r) { r.resumed = {{.choice = 1}}; }), "resume_tokens: choice 1 is not below 1");
-  EXPECT_EQ(message([](auto& r) { r.resumed = {{.choice = 0}, {.choice = 0}}; }),
+  EXPECT_EQ(message([](auto& r) {
+              r.resumed = {{.choice = 0}, {.choice = 0}};
+            }),
             "resume_tokens: choice 0 is there twice");
-  EXPECT_EQ(message([](auto& r) { r.resumed = {{.tokens = {1, 2, 3, 4, 5, 6}}}; }),
+  EXPECT_EQ(message([](auto& r) {
+              r.resumed = {{.tokens = {1, 2, 3, 4, 5, 6}}};
+            }),
             "resume_tokens: choice 0 has 6 tokens, expected at most 5");
   EXPECT_EQ(message([](auto& r) { r.resumed = {{.tokens = {777}}}; }),
             "resume_tokens: id 777 at index 0 is not in the vocabulary of 100 tokens");

@@ -18,9 +18,11 @@ const kernels::Kernels& kKernels = *kernels::SelectKernels(nullptr);
 struct Engine {
   Engine(int64_t blocks, int64_t prefill_tokens, int64_t max_sequences, bool prefix_reuse)
       : model({.blocks = blocks, .max_sequences = max_sequences, .prefix_reuse = prefix_reuse}),
-        core({.scheduler = {.max_sequences = max_sequences, .prefill_tokens = prefill_tokens,
+        core({.scheduler = {.max_sequences = max_sequences,
+                            .prefill_tokens = prefill_tokens,
                             .max_result_rows = max_sequences + 3},
-              .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 512,
+              .limits = {.vocabulary_size = FakeModel::kVocabulary,
+                         .context_tokens = 512,
                          .pool_tokens = blocks * kernels::kPageTokens},
               .prefix_reuse = prefix_reuse},
              model, model.cache(), vocabulary, kKernels, clock) {}

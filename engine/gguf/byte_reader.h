@@ -24,7 +24,7 @@ class ByteReader {
   uint64_t remaining() const { return bytes_.size() - position_; }
 
   template <typename T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   bool Read(T* out) {
     if (remaining() < sizeof(T)) return false;
     std::memcpy(out, bytes_.data() + position_, sizeof(T));

@@ -27,7 +27,19 @@ namespace inferd::gguf {
 constexpr uint64_t kDefaultAlignment = 32;  // of tensor data, bytes
 
 enum class ValueType : uint32_t {
-  kUint8 = 0, kInt8, kUint16, kInt16, kUint32, kInt32, kFloat32, kBool, kString, kArray, kUint64, kInt64, kFloat64
+  kUint8 = 0,
+  kInt8,
+  kUint16,
+  kInt16,
+  kUint32,
+  kInt32,
+  kFloat32,
+  kBool,
+  kString,
+  kArray,
+  kUint64,
+  kInt64,
+  kFloat64
 };
 std::string_view ValueTypeName(ValueType type);
 // Bytes of one value; 0 for strings, arrays and unknown types.
@@ -70,13 +82,13 @@ class GgufFile {
 
   const std::string& path() const { return path_; }
   uint32_t version() const { return version_; }
-  uint64_t size_bytes() const { return size_bytes_; }                 // of all parts
-  uint64_t alignment() const { return alignment_; }                   // bytes
-  std::span<const Entry> entries() const { return entries_; }         // of the first part, in file order
-  std::span<const Tensor> tensors() const { return tensors_; }        // of all parts, in file order
+  uint64_t size_bytes() const { return size_bytes_; }           // of all parts
+  uint64_t alignment() const { return alignment_; }             // bytes
+  std::span<const Entry> entries() const { return entries_; }   // of the first part, in file order
+  std::span<const Tensor> tensors() const { return tensors_; }  // of all parts, in file order
   size_t parts() const { return mappings_.empty() ? 1 : mappings_.size(); }
-  const Entry* Find(std::string_view key) const;                      // nullptr: absent
-  const Tensor* FindTensor(std::string_view name) const;              // nullptr: absent
+  const Entry* Find(std::string_view key) const;          // nullptr: absent
+  const Tensor* FindTensor(std::string_view name) const;  // nullptr: absent
 
   // A key of a type that converts without loss. NOT_FOUND or INVALID_ARGUMENT name file, key and what was expected.
   absl::StatusOr<uint64_t> GetUint(std::string_view key) const;
@@ -84,8 +96,8 @@ class GgufFile {
   absl::StatusOr<double> GetFloat(std::string_view key) const;  // any number
   absl::StatusOr<bool> GetBool(std::string_view key) const;
   absl::StatusOr<std::string_view> GetString(std::string_view key) const;
-  absl::StatusOr<std::vector<float>> GetFloats(std::string_view key) const;   // array of any number type
-  absl::StatusOr<std::vector<int64_t>> GetInts(std::string_view key) const;   // array of any integer type or booleans
+  absl::StatusOr<std::vector<float>> GetFloats(std::string_view key) const;  // array of any number type
+  absl::StatusOr<std::vector<int64_t>> GetInts(std::string_view key) const;  // array of any integer type or booleans
   absl::StatusOr<std::span<const std::string_view>> GetStrings(std::string_view key) const;
   // The same with a default for an absent key; a present key of a wrong type is still an error.
   absl::StatusOr<uint64_t> GetUintOr(std::string_view key, uint64_t fallback) const;

@@ -16,9 +16,9 @@
 namespace inferd::gguf {
 namespace {
 
+using kernels::TensorType;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using kernels::TensorType;
 
 std::span<const uint8_t> Bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
@@ -28,8 +28,7 @@ std::span<const uint8_t> Bytes(std::string_view text) {
 class Raw {
  public:
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Raw& Number(T value) {
+  requires std::is_arithmetic_v<T> Raw& Number(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
@@ -80,46 +79,67 @@ const BadFile kBadFiles[] = {
     {"huge string", [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(8).Number(kHuge).Data(64); }, "metadata k"},
     {"string of 2^64-1", [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(8).Number(UINT64_MAX).Data(64); },
      "metadata k"},
-    {"huge array", [](Raw& r) {
-       r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(4).Number(kHuge).Data(64);
-     }, "metadata k: array of 9223372036854775807 elements"},
-    {"huge string array", [](Raw& r) {
-       r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(8).Number(kHuge).Data(64);
-     }, "metadata k: array of 9223372036854775807 strings"},
-    {"cut string array", [](Raw& r) {
-       r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(8).Number<uint64_t>(3).Text("a").Number(kHuge)
+    {"huge array",
+     [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(4).Number(kHuge).Data(64); },
+     "metadata k: array of 9223372036854775807 elements"},
+    {"huge string array",
+     [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(8).Number(kHuge).Data(64); },
+     "metadata k: array of 9223372036854775807 strings"},
+    {"cut string array",
+     [](Raw& r) {
+       r.Header(0, 1)
+           .Text("k")
+           .Number<uint32_t>(9)
+           .Number<uint32_t>(8)
+           .Number<uint64_t>(3)
+           .Text("a")
+           .Number(kHuge)
            .Data(64);
-     }, "metadata k: string 1 of 3"},
-    {"nested array", [](Raw& r) {
-       r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(9).Number<uint64_t>(1).Data(64);
-     }, "metadata k: arrays of arrays"},
-    {"bad element type", [](Raw& r) {
-       r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(77).Number<uint64_t>(1).Data(64);
-     }, "metadata k: array element type 77"},
+     },
+     "metadata k: string 1 of 3"},
+    {"nested array",
+     [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(9).Number<uint64_t>(1).Data(64); },
+     "metadata k: arrays of arrays"},
+    {"bad element type",
+     [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(9).Number<uint32_t>(77).Number<uint64_t>(1).Data(64); },
+     "metadata k: array element type 77"},
     {"boolean 2", [](Raw& r) { r.Header(0, 1).Text("k").Number<uint32_t>(7).Number<uint8_t>(2).Data(64); },
      "metadata k: boolean is 2"},
-    {"key twice", [](Raw& r) {
+    {"key twice",
+     [](Raw& r) {
        r.Header(0, 2);
        for (int i = 0; i < 2; ++i) r.Text("k").Number<uint32_t>(4).Number<uint32_t>(1);
        r.Data(64);
-     }, "metadata k: key occurs twice"},
+     },
+     "metadata k: key occurs twice"},
     {"alignment 0", [](Raw& r) { r.Header(0, 1).Text("general.alignment").Number<uint32_t>(4).Number<uint32_t>(0); },
      "general.alignment: 0"},
     {"alignment 3", [](Raw& r) { r.Header(0, 1).Text("general.alignment").Number<uint32_t>(4).Number<uint32_t>(3); },
      "general.alignment: 3"},
-    {"alignment 2^30", [](Raw& r) {
-       r.Header(0, 1).Text("general.alignment").Number<uint32_t>(4).Number<uint32_t>(1 << 30);
-     }, "general.alignment: 1073741824"},
-    {"alignment of another type", [](Raw& r) { r.Header(0, 1).Text("general.alignment").Number<uint32_t>(8).Text("32"); },
+    {"alignment 2^30",
+     [](Raw& r) { r.Header(0, 1).Text("general.alignment").Number<uint32_t>(4).Number<uint32_t>(1 << 30); },
+     "general.alignment: 1073741824"},
+    {"alignment of another type",
+     [](Raw& r) { r.Header(0, 1).Text("general.alignment").Number<uint32_t>(8).Text("32"); },
      "general.alignment: type string, expected uint32"},
     {"huge tensor name", [](Raw& r) { r.Header(1, 0).Number(kHuge).Data(64); }, "tensor 0: name"},
     {"long tensor name", [](Raw& r) { r.Header(1, 0).Tensor(std::string(65, 'a'), {32}, 0, 0).Data(128); },
      "name has 65 bytes"},
     {"no dimensions", [](Raw& r) { r.Header(1, 0).Tensor("t", {}, 0, 0).Data(128); }, "tensor t: 0 dimensions"},
-    {"five dimensions", [](Raw& r) { r.Header(1, 0).Tensor("t", {1, 1, 1, 1, 1}, 0, 0).Data(128); },
+    {"five dimensions",
+     [](Raw& r) {
+       r.Header(1, 0).Tensor("t", {1, 1, 1, 1, 1}, 0, 0).Data(128);
+     },
      "tensor t: 5 dimensions"},
-    {"dimension 0", [](Raw& r) { r.Header(1, 0).Tensor("t", {32, 0}, 0, 0).Data(128); }, "dimension 1 is 0"},
-    {"elements overflow", [](Raw& r) { r.Header(1, 0).Tensor("t", {1ull << 32, 1ull << 32}, 0, 0).Data(128); },
+    {"dimension 0",
+     [](Raw& r) {
+       r.Header(1, 0).Tensor("t", {32, 0}, 0, 0).Data(128);
+     },
+     "dimension 1 is 0"},
+    {"elements overflow",
+     [](Raw& r) {
+       r.Header(1, 0).Tensor("t", {1ull << 32, 1ull << 32}, 0, 0).Data(128);
+     },
      "overflows at dimension 1"},
     {"byte count wraps", [](Raw& r) { r.Header(1, 0).Tensor("t", {(1ull << 62) + 32}, 0, 0).Data(128); },
      "tensor t: size in bytes overflows"},
@@ -133,9 +153,9 @@ const BadFile kBadFiles[] = {
     {"offset near 2^64", [](Raw& r) { r.Header(1, 0).Tensor("t", {32}, 0, UINT64_MAX - 31).Data(128); },
      "tensor t: 128 bytes at offset 18446744073709551584 reach beyond"},
     {"last byte missing", [](Raw& r) { r.Header(1, 0).Tensor("t", {32}, 0, 0).Data(127); }, "tensor t: 128 bytes"},
-    {"sizes sum to SIZE_MAX", [](Raw& r) {
-       r.Header(2, 0).Tensor("a", {1ull << 61}, 0, 0).Tensor("b", {1ull << 61}, 0, 1ull << 63).Data(64);
-     }, "tensor a"},
+    {"sizes sum to SIZE_MAX",
+     [](Raw& r) { r.Header(2, 0).Tensor("a", {1ull << 61}, 0, 0).Tensor("b", {1ull << 61}, 0, 1ull << 63).Data(64); },
+     "tensor a"},
     {"overlap", [](Raw& r) { r.Header(2, 0).Tensor("a", {32}, 0, 0).Tensor("b", {32}, 0, 96).Data(256); },
      "tensor b: overlaps tensor a"},
     {"tensor twice", [](Raw& r) { r.Header(2, 0).Tensor("a", {32}, 0, 0).Tensor("a", {32}, 0, 128).Data(256); },
@@ -209,12 +229,14 @@ TEST(GgufFile, GettersNameKeyAndExpectation) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ((*file)->GetUint("absent").status(),
             absl::NotFoundError("small.gguf: metadata absent: is missing, expected an unsigned integer"));
-  EXPECT_EQ((*file)->GetUint("general.architecture").status(),
-            absl::InvalidArgumentError("small.gguf: metadata general.architecture: string, expected an unsigned integer"));
+  EXPECT_EQ(
+      (*file)->GetUint("general.architecture").status(),
+      absl::InvalidArgumentError("small.gguf: metadata general.architecture: string, expected an unsigned integer"));
   EXPECT_EQ((*file)->GetUint("a.negative").status(),
             absl::InvalidArgumentError("small.gguf: metadata a.negative: -5, expected at least 0"));
-  EXPECT_EQ((*file)->GetInts("a.floats").status(),
-            absl::InvalidArgumentError("small.gguf: metadata a.floats: array of float32, expected an array of integers"));
+  EXPECT_EQ(
+      (*file)->GetInts("a.floats").status(),
+      absl::InvalidArgumentError("small.gguf: metadata a.floats: array of float32, expected an array of integers"));
   EXPECT_EQ(*(*file)->GetUintOr("absent", 9), 9u);
   EXPECT_FALSE((*file)->GetUintOr("general.architecture", 9).ok());
 }
@@ -238,9 +260,7 @@ class GgufFileOnDisk : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
   std::string Path(const char* name) const { return directory_ / name; }
-  std::string OpenError(const char* name) const {
-    return std::string(MessageOf(GgufFile::Open(Path(name)).status()));
-  }
+  std::string OpenError(const char* name) const { return std::string(MessageOf(GgufFile::Open(Path(name)).status())); }
   void Write(const char* name, std::string_view bytes) const { std::ofstream(Path(name), std::ios::binary) << bytes; }
 
   std::filesystem::path directory_;

@@ -68,7 +68,8 @@ struct EntryAppender {
     Append(out, array.element_type);
     Append<uint64_t>(out, array.size);
     for (std::string_view text : array.strings) AppendString(out, text);
-    if (array.bytes != nullptr) out.append(reinterpret_cast<const char*>(array.bytes), array.size * ValueTypeBytes(array.element_type));
+    if (array.bytes != nullptr)
+      out.append(reinterpret_cast<const char*>(array.bytes), array.size * ValueTypeBytes(array.element_type));
   }
 
  private:
@@ -157,8 +158,11 @@ void GgufWriter::AddTensor(std::string_view name, kernels::TensorType type, std:
   uint64_t elements = 1;
   for (uint64_t dim : dims) elements *= dim;
   const uint64_t offset = tensors_.empty() ? 0 : Padded(tensors_.back().offset + tensors_.back().bytes);
-  tensors_.push_back({std::string(name), type, {dims.begin(), dims.end()},
-                      elements / traits.block_elements * traits.block_bytes, offset});
+  tensors_.push_back({std::string(name),
+                      type,
+                      {dims.begin(), dims.end()},
+                      elements / traits.block_elements * traits.block_bytes,
+                      offset});
 }
 
 std::string GgufWriter::Header() const {

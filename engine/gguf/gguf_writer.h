@@ -4,7 +4,8 @@
 //   writer.Add("general.architecture", std::string_view("llama"));
 //   writer.Add("llama.block_count", uint32_t{2});
 //   writer.AddTensor("token_embd.weight", kernels::TensorType::kF32, {64, 256});
-//   RETURN_IF_ERROR(writer.WriteFile("model.gguf", [&](size_t tensor, TensorSink& sink) { return sink.Write(bytes); }));
+//   RETURN_IF_ERROR(writer.WriteFile("model.gguf", [&](size_t tensor, TensorSink& sink) { return sink.Write(bytes);
+//   }));
 //
 // Keys and tensors come out in the order they were added. The writer does not check what a model needs.
 #pragma once

@@ -121,8 +121,7 @@ absl::StatusOr<Entry> ReadEntry(ByteReader& reader, uint64_t index) {
 
 absl::StatusOr<std::vector<Entry>> ReadMetadata(ByteReader& reader, uint64_t count) {
   if (count > reader.remaining() / kSmallestEntry) {
-    return InvalidArgument("header: {} metadata entries declared, but only {} bytes follow", count,
-                           reader.remaining());
+    return InvalidArgument("header: {} metadata entries declared, but only {} bytes follow", count, reader.remaining());
   }
   std::vector<Entry> entries;
   std::unordered_set<std::string_view> keys;

@@ -32,7 +32,8 @@ struct TensorInfo {
 absl::StatusOr<Header> ReadHeader(ByteReader& reader) {
   uint32_t magic;
   Header header;
-  if (!reader.Read(&magic)) return InvalidArgument("header: file has {} bytes, expected a GGUF file", reader.remaining());
+  if (!reader.Read(&magic))
+    return InvalidArgument("header: file has {} bytes, expected a GGUF file", reader.remaining());
   if (magic != kMagic) return InvalidArgument("magic: 0x{:08x}, expected 0x{:08x} (\"GGUF\")", magic, kMagic);
   if (!reader.Read(&header.version)) return InvalidArgument("version: file ends before it");
   if (header.version == 0x02000000 || header.version == 0x03000000) {

@@ -31,8 +31,8 @@ class StopTexts {
   friend class StopMatcher;
   struct Node {
     std::array<int32_t, 256> next;
-    int32_t depth = 0;    // bytes of a stop text that are matched
-    int32_t match = -1;   // longest text that ends here
+    int32_t depth = 0;   // bytes of a stop text that are matched
+    int32_t match = -1;  // longest text that ends here
   };
   explicit StopTexts(const std::vector<std::string>& texts);
 

@@ -18,7 +18,8 @@ struct Result {
 Result Match(const std::vector<std::string>& stops, std::string_view text, size_t piece) {
   StopMatcher matcher(*StopTexts::Create(stops));
   Result result;
-  for (size_t i = 0; i < text.size() && !matcher.stopped(); i += piece) result.text += matcher.Push(text.substr(i, piece));
+  for (size_t i = 0; i < text.size() && !matcher.stopped(); i += piece)
+    result.text += matcher.Push(text.substr(i, piece));
   if (!matcher.stopped()) result.text += matcher.Finish();
   result.stopped = matcher.stopped();
   return result;
@@ -67,7 +68,8 @@ TEST(StopMatcher, RefusesTextsOutOfRange) {
   EXPECT_EQ(MessageOf(StopTexts::Create({"a", ""}).status()), "stop: text 1 has 0 bytes, expected 1 to 256");
   EXPECT_FALSE(StopTexts::Create({std::string(257, 'a')}).ok());
   EXPECT_TRUE(StopTexts::Create({std::string(256, 'a')}).ok());
-  EXPECT_EQ(MessageOf(StopTexts::Create(std::vector<std::string>(17, "a")).status()), "stop: 17 texts, expected at most 16");
+  EXPECT_EQ(MessageOf(StopTexts::Create(std::vector<std::string>(17, "a")).status()),
+            "stop: 17 texts, expected at most 16");
 }
 
 }  // namespace

@@ -10,9 +10,7 @@
 namespace inferd::sampling {
 namespace {
 
-bool Before(const Candidate& a, const Candidate& b) {
-  return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
-}
+bool Before(const Candidate& a, const Candidate& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
 // Keeps the first `count` entries; they are all that counts from here on.
 void Truncate(size_t count, CandidateList& list, const kernels::Kernels& kernels) {

@@ -54,8 +54,8 @@ class Sampler {
   SamplerStart start_;
   std::span<const int32_t> end_of_generation_;
   const kernels::Kernels& kernels_;
-  TokenWindow recent_;     // prompt and output, for repeat_penalty
-  TokenWindow counted_;    // output, for presence and frequency
+  TokenWindow recent_;   // prompt and output, for repeat_penalty
+  TokenWindow counted_;  // output, for presence and frequency
   uint64_t generated_ = 0;
 };
 

@@ -21,16 +21,16 @@ namespace inferd::sampling {
 constexpr float kBannedLogit = -1e30f;
 
 struct SamplingOptions {
-  float temperature = 1;        // 0..2
-  int32_t top_k = 0;            // 0: off
-  float top_p = 1;              // (0, 1]
-  float min_p = 0;              // [0, 1]
-  float typical_p = 1;          // (0, 1]
-  float presence_penalty = 0;   // -2..2, once for a token that was generated
-  float frequency_penalty = 0;  // -2..2, for each time that it was generated
-  float repeat_penalty = 1;     // (0, 10], for a token among the last of prompt and output
-  int32_t repeat_last_n = 64;   // tokens back that repeat_penalty looks; -1: all
-  int32_t count_last_n = -1;    // generated tokens back that presence and frequency look; -1: all
+  float temperature = 1;                              // 0..2
+  int32_t top_k = 0;                                  // 0: off
+  float top_p = 1;                                    // (0, 1]
+  float min_p = 0;                                    // [0, 1]
+  float typical_p = 1;                                // (0, 1]
+  float presence_penalty = 0;                         // -2..2, once for a token that was generated
+  float frequency_penalty = 0;                        // -2..2, for each time that it was generated
+  float repeat_penalty = 1;                           // (0, 10], for a token among the last of prompt and output
+  int32_t repeat_last_n = 64;                         // tokens back that repeat_penalty looks; -1: all
+  int32_t count_last_n = -1;                          // generated tokens back that presence and frequency look; -1: all
   std::vector<std::pair<int32_t, float>> logit_bias;  // -100..100; <= -100 bans
   bool ignore_eos = false;
 

@@ -11,8 +11,15 @@ namespace {
 
 TEST(SamplingOptions, DefaultsAndLimitsAreValid) {
   EXPECT_TRUE(Validate({}, 10).ok());
-  EXPECT_TRUE(Validate({.temperature = 2, .top_k = 1 << 30, .top_p = 1e-9f, .min_p = 1, .typical_p = 1e-9f,
-                        .presence_penalty = -2, .frequency_penalty = 2, .repeat_penalty = 10, .repeat_last_n = -1,
+  EXPECT_TRUE(Validate({.temperature = 2,
+                        .top_k = 1 << 30,
+                        .top_p = 1e-9f,
+                        .min_p = 1,
+                        .typical_p = 1e-9f,
+                        .presence_penalty = -2,
+                        .frequency_penalty = 2,
+                        .repeat_penalty = 10,
+                        .repeat_last_n = -1,
                         .logit_bias = {{0, -100.0f}, {9, 100.0f}}},
                        10)
                   .ok());

@@ -8,8 +8,7 @@
 namespace inferd::scheduler {
 
 double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
-  const double prompts =
-      static_cast<double>(load.prefill_tokens + arrival.tokens) * rates.prefill_seconds_per_token();
+  const double prompts = static_cast<double>(load.prefill_tokens + arrival.tokens) * rates.prefill_seconds_per_token();
   const int64_t ahead = load.running_sequences + load.waiting_sequences + arrival.sequences - limits.max_sequences;
   const double places = static_cast<double>(std::max<int64_t>(ahead, 0)) * rates.request_seconds() /
                         static_cast<double>(limits.max_sequences);
@@ -20,9 +19,9 @@ std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& l
                                         const Rates& rates) {
   const double wait = ExpectedWaitSeconds(limits, load, arrival, rates);
   if (load.waiting_requests >= limits.max_requests) {
-    return Rejection{RejectionReason::kQueueFull, wait,
-                     fmt::format("queue is full: {} requests are waiting, expected wait {:.1f} s",
-                                 load.waiting_requests, wait)};
+    return Rejection{
+        RejectionReason::kQueueFull, wait,
+        fmt::format("queue is full: {} requests are waiting, expected wait {:.1f} s", load.waiting_requests, wait)};
   }
   if (limits.max_tokens > 0 && load.prefill_tokens > 0 && load.prefill_tokens + arrival.tokens > limits.max_tokens) {
     return Rejection{RejectionReason::kQueueFull, wait,

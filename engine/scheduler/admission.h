@@ -14,10 +14,10 @@
 namespace inferd::scheduler {
 
 struct QueueLimits {
-  int64_t max_requests = 256;       // waiting
-  int64_t max_tokens = 0;           // prompt tokens waiting; 0: no bound
-  double max_wait_seconds = 30;     // expected; 0: no bound
-  int64_t max_sequences = 32;       // running at once
+  int64_t max_requests = 256;    // waiting
+  int64_t max_tokens = 0;        // prompt tokens waiting; 0: no bound
+  double max_wait_seconds = 30;  // expected; 0: no bound
+  int64_t max_sequences = 32;    // running at once
 };
 
 // What is there before the new request.

@@ -19,8 +19,8 @@ class KvMemory {
   // Gives back all that the sequence holds.
   virtual void Release(SequenceId id) = 0;
 
-  virtual int64_t AvailableBlocks() const = 0;              // that Reserve could get now
-  virtual int64_t BlocksFor(int64_t tokens) const = 0;      // that a sequence of that many tokens holds at most
+  virtual int64_t AvailableBlocks() const = 0;          // that Reserve could get now
+  virtual int64_t BlocksFor(int64_t tokens) const = 0;  // that a sequence of that many tokens holds at most
 };
 
 }  // namespace inferd::scheduler

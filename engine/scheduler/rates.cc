@@ -8,9 +8,7 @@ namespace {
 
 constexpr double kWeight = 0.1;
 
-void Average(double& average, double value) {
-  average = average == 0 ? value : average + kWeight * (value - average);
-}
+void Average(double& average, double value) { average = average == 0 ? value : average + kWeight * (value - average); }
 
 }  // namespace
 

@@ -155,10 +155,10 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
   int64_t spare_rows = options_.max_result_rows - options_.max_sequences;
   std::vector<Prompt> prompts;
   for (const Sequence* sequence : prefilling) {
-    prompts.push_back({.pending = sequence->spec.all_rows ? std::min(sequence->pending(), spare_rows)
-                                                          : sequence->pending(),
-                       .priority = EffectivePriority(*sequence),
-                       .last_served_step = sequence->last_served_step});
+    prompts.push_back(
+        {.pending = sequence->spec.all_rows ? std::min(sequence->pending(), spare_rows) : sequence->pending(),
+         .priority = EffectivePriority(*sequence),
+         .last_served_step = sequence->last_served_step});
   }
   ShareBudget(PrefillBudget(static_cast<int64_t>(prompts.size()), plan), prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -186,10 +186,8 @@ int64_t Scheduler::PrefillBudget(int64_t prompts, const StepPlan& plan) const {
 
 void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
   const bool decode = sequence.state == SequenceState::kDecode;
-  plan.work.push_back({.id = sequence.spec.id,
-                       .first = sequence.computed,
-                       .count = count,
-                       .completes = count == sequence.pending()});
+  plan.work.push_back(
+      {.id = sequence.spec.id, .first = sequence.computed, .count = count, .completes = count == sequence.pending()});
   plan.shape.decode_sequences += decode ? 1 : 0;
   plan.shape.prefill_tokens += decode ? 0 : count;
   sequence.last_served_step = step_;
@@ -263,7 +261,8 @@ void Scheduler::Preempt(Sequence& sequence, StepPlan& plan) {
   sequence.preempted_step = step_;
   ++preemptions_;
   plan.preempted.push_back(id);
-  const auto planned = std::find_if(plan.work.begin(), plan.work.end(), [&](const Work& work) { return work.id == id; });
+  const auto planned =
+      std::find_if(plan.work.begin(), plan.work.end(), [&](const Work& work) { return work.id == id; });
   if (planned == plan.work.end()) return;
   --plan.shape.decode_sequences;  // prompts are planned best first, so work that is taken back is a decode
   plan.work.erase(planned);

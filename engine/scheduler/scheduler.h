@@ -28,10 +28,10 @@
 namespace inferd::scheduler {
 
 struct SchedulerOptions {
-  int64_t max_sequences = 32;   // running at once
+  int64_t max_sequences = 32;    // running at once
   int64_t prefill_tokens = 256;  // of one step
   int64_t max_result_rows = 40;  // of one step; those over max_sequences are for sequences that want all rows
-  double ageing_seconds = 10;   // of waiting make a priority one class better
+  double ageing_seconds = 10;    // of waiting make a priority one class better
 };
 
 // Tokens first .. first + count - 1 of a sequence are to be computed.

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kSteps = 1'000'000;
 constexpr int64_t kBlocks = 24;
-constexpr SchedulerOptions kOptions{.max_sequences = 8, .prefill_tokens = 64, .max_result_rows = 12,
-                                    .ageing_seconds = 5};
+constexpr SchedulerOptions kOptions{
+    .max_sequences = 8, .prefill_tokens = 64, .max_result_rows = 12, .ageing_seconds = 5};
 
 struct Running {
   MonotonicTime arrival;
@@ -46,8 +46,10 @@ class RandomLoad {
 
   void Arrive() {
     const SequenceId id = ++last_id_;
-    SequenceSpec spec{.id = id, .tokens = static_cast<int64_t>(1 + random_() % (Chance(8) ? 1000 : 100)),
-                      .priority = static_cast<Priority>(random_() % 4), .arrival = clock_.Now()};
+    SequenceSpec spec{.id = id,
+                      .tokens = static_cast<int64_t>(1 + random_() % (Chance(8) ? 1000 : 100)),
+                      .priority = static_cast<Priority>(random_() % 4),
+                      .arrival = clock_.Now()};
     if (Chance(10)) spec.deadline = clock_.Now() + std::chrono::milliseconds(random_() % 3000);
     if (Chance(10)) spec.all_rows = true;
     if (Chance(4) && !requests_.empty()) {

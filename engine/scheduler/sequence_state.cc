@@ -9,10 +9,10 @@ constexpr std::nullopt_t kImpossible = std::nullopt;
 
 constexpr std::optional<SequenceState> kNext[kSequenceStates][kSequenceEvents] = {
     //               Admit        PromptDone   Preempt      Finish       Cancel
-    /* Waiting   */ {kPrefill,    kImpossible, kImpossible, kImpossible, kCancelled},
-    /* Prefill   */ {kImpossible, kDecode,     kPreempted,  kFinished,   kCancelled},
-    /* Decode    */ {kImpossible, kImpossible, kPreempted,  kFinished,   kCancelled},
-    /* Preempted */ {kPrefill,    kImpossible, kImpossible, kImpossible, kCancelled},
+    /* Waiting   */ {kPrefill, kImpossible, kImpossible, kImpossible, kCancelled},
+    /* Prefill   */ {kImpossible, kDecode, kPreempted, kFinished, kCancelled},
+    /* Decode    */ {kImpossible, kImpossible, kPreempted, kFinished, kCancelled},
+    /* Preempted */ {kPrefill, kImpossible, kImpossible, kImpossible, kCancelled},
     /* Finished  */ {kImpossible, kImpossible, kImpossible, kImpossible, kImpossible},
     /* Cancelled */ {kImpossible, kImpossible, kImpossible, kImpossible, kImpossible},
 };

@@ -17,10 +17,10 @@ struct Legal {
   SequenceState to;
 };
 constexpr Legal kLegal[] = {
-    {kWaiting, kAdmit, kPrefill},      {kPreempted, kAdmit, kPrefill},    {kPrefill, kPromptDone, kDecode},
-    {kPrefill, kPreempt, kPreempted},  {kDecode, kPreempt, kPreempted},   {kPrefill, kFinish, kFinished},
-    {kDecode, kFinish, kFinished},     {kWaiting, kCancel, kCancelled},   {kPrefill, kCancel, kCancelled},
-    {kDecode, kCancel, kCancelled},    {kPreempted, kCancel, kCancelled},
+    {kWaiting, kAdmit, kPrefill},     {kPreempted, kAdmit, kPrefill},    {kPrefill, kPromptDone, kDecode},
+    {kPrefill, kPreempt, kPreempted}, {kDecode, kPreempt, kPreempted},   {kPrefill, kFinish, kFinished},
+    {kDecode, kFinish, kFinished},    {kWaiting, kCancel, kCancelled},   {kPrefill, kCancel, kCancelled},
+    {kDecode, kCancel, kCancelled},   {kPreempted, kCancel, kCancelled},
 };
 
 TEST(SequenceState, EveryCellOfTheTableIsAsDrawn) {

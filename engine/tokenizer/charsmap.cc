@@ -26,7 +26,8 @@ absl::StatusOr<Charsmap> Charsmap::Create(std::span<const uint8_t> bytes) {
   std::memcpy(&array_bytes, bytes.data(), sizeof array_bytes);
   bytes = bytes.subspan(sizeof array_bytes);
   if (array_bytes == 0 || array_bytes % 4 != 0 || array_bytes >= bytes.size()) {
-    return InvalidArgument("{}: an array of {} bytes, expected a multiple of 4 below {}", kKey, array_bytes, bytes.size());
+    return InvalidArgument("{}: an array of {} bytes, expected a multiple of 4 below {}", kKey, array_bytes,
+                           bytes.size());
   }
   if (bytes.back() != 0) return InvalidArgument("{}: the last replacement has no end", kKey);
   map.units_ = bytes.first(array_bytes);

@@ -44,7 +44,9 @@ TEST(Charsmap, ReplacesTheLongestPrefixes) {
   const std::vector<uint8_t> bytes = MakeCharsmap({{"A", "a"}, {"AB", "x"}, {"\t", " "}, {"\x01", ""}});
   const auto map = Charsmap::Create(bytes);
   ASSERT_TRUE(map.ok()) << map.status();
-  EXPECT_EQ(map->Normalize("A\tB\x01" "AB中"), "a Bx中");
+  EXPECT_EQ(map->Normalize("A\tB\x01"
+                           "AB中"),
+            "a Bx中");
   EXPECT_EQ(map->Normalize("a\xFF"), "a\uFFFD");
 }
 

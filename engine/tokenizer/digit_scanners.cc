@@ -139,9 +139,8 @@ void ScanThousandCuts(std::string_view text, uint32_t offset, std::vector<uint32
 }
 
 void ScanBoundedThousands(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends) {
-  ScanThousandsOf(kDecimals, true, text, offset, ends, [](const CharacterReader& reader, const char* end) {
-    return !reader.Is(kWordCharacters, end);
-  });
+  ScanThousandsOf(kDecimals, true, text, offset, ends,
+                  [](const CharacterReader& reader, const char* end) { return !reader.Is(kWordCharacters, end); });
 }
 
 }  // namespace inferd::tokenizer

@@ -31,7 +31,7 @@ class MergeTable {
   struct Batch {
     static constexpr size_t kSize = 32;
     size_t first_rank, size;
-    std::string wholes;  // left and right of all merges without the spaces
+    std::string wholes;                                 // left and right of all merges without the spaces
     std::array<std::string_view, 3 * kSize> spellings;  // left, right and whole of each merge
     std::array<int32_t, 3 * kSize> ids;
   };

@@ -76,8 +76,9 @@ TEST(RealModelOracle, GivesTheIdsOfTheReference) {
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
   const boost::json::value cases = boost::json::parse(ReadFile(oracle));
   for (const boost::json::value& entry : cases.as_array()) {
-    const auto ids = (*tokenizer)->Encode(std::string_view(entry.at("text").as_string()),
-                                          {.add_special = true, .parse_special = true});
+    const auto ids =
+        (*tokenizer)
+            ->Encode(std::string_view(entry.at("text").as_string()), {.add_special = true, .parse_special = true});
     ASSERT_TRUE(ids.ok()) << ids.status();
     EXPECT_EQ(*ids, boost::json::value_to<std::vector<int32_t>>(entry.at("tokens"))) << entry.at("text");
   }

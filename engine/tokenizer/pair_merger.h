@@ -57,8 +57,8 @@ class PairMerger {
   template <typename Find>
   void RunShort(const Find& find) {
     while (true) {
-      const auto best = std::min_element(joins_.begin(), joins_.end(),
-                                         [](const Join& a, const Join& b) { return a.rank < b.rank; });
+      const auto best =
+          std::min_element(joins_.begin(), joins_.end(), [](const Join& a, const Join& b) { return a.rank < b.rank; });
       if (best == joins_.end() || best->rank == kNoRank) return;
       const size_t left = best - joins_.begin();
       symbols_[left] = {best->id, symbols_[left].begin, symbols_[left + 1].end};

@@ -11,7 +11,7 @@
 namespace inferd::tokenizer {
 namespace {
 
-constexpr uint32_t kMatchLimit = 50'000'000;   // steps of one match
+constexpr uint32_t kMatchLimit = 50'000'000;    // steps of one match
 constexpr uint32_t kHeapLimit_kib = 64 * 1024;  // of the interpreter, which takes over where the JIT's stack ends
 
 std::string MessageOfError(int error) {

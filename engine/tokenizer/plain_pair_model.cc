@@ -1,5 +1,5 @@
-// Byte-pair encoding over plain text with spelled spaces (Gemma 4, Sarvam): lines, then characters, then merges in order
-// of rank. What is no token becomes the tokens of its bytes.
+// Byte-pair encoding over plain text with spelled spaces (Gemma 4, Sarvam): lines, then characters, then merges in
+// order of rank. What is no token becomes the tokens of its bytes.
 #include <utility>
 
 #include "config/base/status.h"

@@ -24,8 +24,7 @@ class PrefixSet {
 
   PrefixSet() = default;
   explicit PrefixSet(std::vector<Member> members) : members_(std::move(members)) {
-    std::sort(members_.begin(), members_.end(),
-              [](const Member& a, const Member& b) { return a.bytes < b.bytes; });
+    std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) { return a.bytes < b.bytes; });
     for (const Member& member : members_) ++first_[static_cast<uint8_t>(member.bytes[0]) + 1];
     for (int byte = 0; byte < 256; ++byte) first_[byte + 1] += first_[byte];
   }
@@ -57,8 +56,8 @@ class PrefixSet {
   }
 
  private:
-  std::vector<Member> members_;         // sorted as unsigned bytes
-  std::array<uint32_t, 257> first_{};   // where members that begin with a byte begin
+  std::vector<Member> members_;        // sorted as unsigned bytes
+  std::array<uint32_t, 257> first_{};  // where members that begin with a byte begin
 };
 
 }  // namespace inferd::tokenizer

@@ -15,7 +15,8 @@ const char* ScanSymbolsAndSpaces(const CharacterReader& reader, const char* at) 
   if (reader.Is(kOther, symbols)) {
     const char* stop = reader.Skip(kOther, symbols);
     if (kTail == Tail::kNone) return stop;
-    while (reader.IsNewline(stop) || (kTail == Tail::kNewlinesAndSlashes && stop < reader.end() && *stop == '/')) ++stop;
+    while (reader.IsNewline(stop) || (kTail == Tail::kNewlinesAndSlashes && stop < reader.end() && *stop == '/'))
+      ++stop;
     return stop;
   }
   const char* newlines = CharacterReader::BehindLastNewline(at, reader.Skip(kWhiteSpace, at));
@@ -44,8 +45,7 @@ const char* ScanCl100kWord(const CharacterReader& reader, const char* at) {
   return ScanSymbolsAndSpaces<kCategories & ~(kOptions.word | kNumbers), kOptions.tail>(reader, at);
 }
 
-constexpr CharacterSet kCapitals =
-    SetOf(Category::kLu, Category::kLt, Category::kLm, Category::kLo) | kMarks;
+constexpr CharacterSet kCapitals = SetOf(Category::kLu, Category::kLt, Category::kLm, Category::kLo) | kMarks;
 constexpr CharacterSet kSmalls = SetOf(Category::kLl, Category::kLm, Category::kLo) | kMarks;
 
 // CAPITAL*SMALL+ at `at`; nullptr if it does not match. The capitals that come first give back as few as they must.
@@ -103,13 +103,13 @@ const char* ScanGpt2Word(const CharacterReader& reader, const char* at) {
 
 }  // namespace
 
-#define WORD_SCANNER(Name, next)                                                             \
-  void Name(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends) {           \
-    const CharacterReader reader(text.data() + text.size());                                 \
-    for (const char* at = text.data(); at < reader.end();) {                                 \
-      at = next(reader, at);                                                                 \
-      ends.push_back(offset + static_cast<uint32_t>(at - text.data()));                      \
-    }                                                                                        \
+#define WORD_SCANNER(Name, next)                                                   \
+  void Name(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends) { \
+    const CharacterReader reader(text.data() + text.size());                       \
+    for (const char* at = text.data(); at < reader.end();) {                       \
+      at = next(reader, at);                                                       \
+      ends.push_back(offset + static_cast<uint32_t>(at - text.data()));            \
+    }                                                                              \
   }
 WORD_SCANNER(ScanGpt2, ScanGpt2Word)
 WORD_SCANNER(ScanCl100k, ScanCl100kWord<Cl100kOptions{.digits = 3}>)

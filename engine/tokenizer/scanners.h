@@ -32,11 +32,11 @@ void ScanTekken(std::string_view text, uint32_t offset, std::vector<uint32_t>& e
 void ScanKimiK2(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);  // runs of Han by themselves
 
 // Pieces of one kind, and what lies between them.
-void ScanDigit(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);        // \p{N}
-void ScanThreeDigits(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);  // \p{N}{1,3}
-void ScanNumbers(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);      // \p{N}+
-void ScanNewline(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);      // [\r\n]
-void ScanLines(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);        // [^\n]+|[\n]+
+void ScanDigit(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);         // \p{N}
+void ScanThreeDigits(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);   // \p{N}{1,3}
+void ScanNumbers(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);       // \p{N}+
+void ScanNewline(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);       // [\r\n]
+void ScanLines(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);         // [^\n]+|[\n]+
 void ScanAsciiTriples(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);  // [0-9][0-9][0-9]
 // Bytes whose letters in the byte alphabet are numbers: 0 to 9 and \xB2 \xB3 \xB9 \xBC \xBD \xBE, in runs.
 void ScanByteDigits(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);

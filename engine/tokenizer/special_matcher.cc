@@ -10,7 +10,8 @@ namespace {
 
 bool IsSpace(char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-// Files do not say which special tokens swallow white space (lstrip, rstrip in tokenizer.json); these families have some.
+// Files do not say which special tokens swallow white space (lstrip, rstrip in tokenizer.json); these families have
+// some.
 void MarkPhi3(const Vocabulary& vocabulary, std::vector<bool>& strips_right) {
   strips_right.assign(vocabulary.size(), false);
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -35,8 +36,7 @@ SpecialMatcher::SpecialMatcher(const Vocabulary& vocabulary, const VocabularyDat
   std::vector<PrefixSet::Member> members;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     const TokenKind kind = vocabulary.kind(id);
-    const bool special =
-        kind == TokenKind::kControl || kind == TokenKind::kUserDefined || kind == TokenKind::kUnknown;
+    const bool special = kind == TokenKind::kControl || kind == TokenKind::kUserDefined || kind == TokenKind::kUnknown;
     if (special && !vocabulary.spelling(id).empty()) members.push_back({vocabulary.spelling(id), id});
   }
   tokens_ = PrefixSet(std::move(members));

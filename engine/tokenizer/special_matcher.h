@@ -3,8 +3,8 @@
 //   SpecialMatcher matcher(vocabulary, data);
 //   matcher.Split(text, {{0, 12}}, fragments);   // bytes 0 to 11 were written by the template
 //
-// The leftmost token wins, the longest of those that begin there, as in the tokenizers library. A protected token counts
-// only if all of its bytes lie in one trusted range.
+// The leftmost token wins, the longest of those that begin there, as in the tokenizers library. A protected token
+// counts only if all of its bytes lie in one trusted range.
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,8 @@ namespace {
 #define CL100K_WORD "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define CAPITAL "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define SMALL "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define O200K(suffix, digits, tail)                                                                              \
-  "[^\\r\\n\\p{L}\\p{N}]?" CAPITAL "*" SMALL "+" suffix "|[^\\r\\n\\p{L}\\p{N}]?" CAPITAL "+" SMALL "*" suffix   \
+#define O200K(suffix, digits, tail)                                                                            \
+  "[^\\r\\n\\p{L}\\p{N}]?" CAPITAL "*" SMALL "+" suffix "|[^\\r\\n\\p{L}\\p{N}]?" CAPITAL "+" SMALL "*" suffix \
   "|\\p{N}" digits "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n" tail "]*|" NEWLINES "|" SPACES
 #define ASCII_SYMBOL_WORD "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
 #define DEEPSEEK3_WORD ASCII_SYMBOL_WORD "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+"
@@ -38,14 +38,15 @@ constexpr SplitRule kO200kRules[] = {{O200K(CONTRACTION "?", "{1,3}", "/"), Scan
 constexpr SplitRule kTekkenRules[] = {{O200K("", "", "/"), ScanTekken}};
 
 constexpr SplitRule kQwen35Rules[] = {
-    {CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" NEWLINES "|" SPACES,
+    {CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" NEWLINES
+                 "|" SPACES,
      ScanQwen35}};
 constexpr SplitRule kSeedCoderRules[] = {
     {CONTRACTION "|" CL100K_WORD "|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" NEWLINES "|" SPACES, ScanSeedCoder}};
 constexpr SplitRule kUfakzekaRules[] = {{CL100K_WORD "|\\p{N}|" CL100K_TAIL, ScanUfakzeka}};
 constexpr SplitRule kLagunaRules[] = {kLines, kCl100kDigit};
-constexpr SplitRule kMinicpm5Rules[] = {
-    kThreeDigits, {CONTRACTION "|" CL100K_WORD "|\\p{N}+|" CL100K_TAIL, ScanCl100kDigits}};
+constexpr SplitRule kMinicpm5Rules[] = {kThreeDigits,
+                                        {CONTRACTION "|" CL100K_WORD "|\\p{N}+|" CL100K_TAIL, ScanCl100kDigits}};
 constexpr SplitRule kJais2Rules[] = {
     {CONTRACTION "|" CL100K_WORD "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" NEWLINES
                  "|\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)"
@@ -105,13 +106,13 @@ constexpr SplitRule kTinyAyaRules[] = {
     {"\\d{1,3}(?=(?:\\d{3})*(?![\\p{L}\\p{M}\\p{N}\\p{Pc}]))", ScanBoundedThousands},  // (?=(?:\d{3})*\b)
     {O200K(CONTRACTION "?", "{1,3}", "/"), ScanO200k}};
 constexpr SplitRule kSuperbpeRules[] = {kNumbers, {"(?=(\\d{3})+(?!\\d))", ScanThousandCuts}};
-constexpr SplitRule kKimiRules[] = {
-    {"\\p{sc:Han}+|[^\\r\\n\\p{L}\\p{N}]?" KIMI_CAPITAL "*" KIMI_SMALL "+" CONTRACTION "?|[^\\r\\n\\p{L}\\p{N}]?"
-     KIMI_CAPITAL "+" KIMI_SMALL "*" CONTRACTION "?|\\p{N}{1,3}|" CL100K_TAIL,
-     ScanKimiK2}};
-constexpr SplitRule kChameleonRules[] = {
-    {"<sentinel:[0-9]+>"}, {"(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"}, {"([\\t\\n]|    |  )"}, kDigit,
-    {"[\\p{P}!-/:-@\\[-`{-~]"}, kGpt2};
+constexpr SplitRule kKimiRules[] = {{"\\p{sc:Han}+|[^\\r\\n\\p{L}\\p{N}]?" KIMI_CAPITAL "*" KIMI_SMALL "+" CONTRACTION
+                                     "?|[^\\r\\n\\p{L}\\p{N}]?" KIMI_CAPITAL "+" KIMI_SMALL "*" CONTRACTION
+                                     "?|\\p{N}{1,3}|" CL100K_TAIL,
+                                     ScanKimiK2}};
+constexpr SplitRule kChameleonRules[] = {{"<sentinel:[0-9]+>"},      {"(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"},
+                                         {"([\\t\\n]|    |  )"},     kDigit,
+                                         {"[\\p{P}!-/:-@\\[-`{-~]"}, kGpt2};
 constexpr SplitRule kPlainLinesRules[] = {kLines};
 
 constexpr SplitFamily kFamilies[] = {
@@ -120,7 +121,9 @@ constexpr SplitFamily kFamilies[] = {
      .rules = kGpt2Rules},
     {.names = "smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", .rules = kDigitGpt2Rules},
     {.names = "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
-     .rules = kCl100kRules, .whole_words_first = true, .adds_bos = true},
+     .rules = kCl100kRules,
+     .whole_words_first = true,
+     .adds_bos = true},
     {.names = "glm4 glm5", .rules = kCl100kRules, .whole_words_first = true},
     {.names = "dbrx smaug-bpe chatglm-bpe", .rules = kCl100kRules},
     {.names = "qwen2 deepseek-r1-qwen stablelm2 hunyuan megrez grok-2 kormo solar-open f2llmv2 bailingmoe bailingmoe2 "

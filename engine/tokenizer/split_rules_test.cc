@@ -60,7 +60,8 @@ TEST_P(Scanners, EqualTheirPatterns) {
 TEST_P(Scanners, TakeLinearTime) {
   const auto words = PreTokenizer::Create(GetParam().rules);
   ASSERT_TRUE(words.ok()) << words.status();
-  for (const std::string unit : {"a", "A", "\n", " ", " \n", "1", "'", ".", "中", "é", "a ", "\t", "\r\n", "aA", "\u0301"}) {
+  for (const std::string unit :
+       {"a", "A", "\n", " ", " \n", "1", "'", ".", "中", "é", "a ", "\t", "\r\n", "aA", "\u0301"}) {
     for (const std::string tail : {"", "x", "."}) {
       std::string text;
       while (text.size() < 131072) text += unit;
@@ -90,7 +91,8 @@ TEST_P(Scanners, KeepEveryByteOfBrokenText) {
 INSTANTIATE_TEST_SUITE_P(Families, Scanners, testing::ValuesIn(SplitFamilies().begin(), SplitFamilies().end()),
                          [](const auto& info) {
                            std::string name(info.param.names.substr(0, info.param.names.find(' ')));
-                           std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
                            return name;
                          });
 

@@ -33,8 +33,8 @@ struct Segment {
 class Tokenizer {
  public:
   // Keeps views into the file, which must outlive the tokenizer.
-  // INVALID_ARGUMENT for a vocabulary that is not sound, UNIMPLEMENTED for a model or pre-tokenizer that is unknown; both
-  // name the key.
+  // INVALID_ARGUMENT for a vocabulary that is not sound, UNIMPLEMENTED for a model or pre-tokenizer that is unknown;
+  // both name the key.
   static absl::StatusOr<std::unique_ptr<Tokenizer>> Create(const gguf::GgufFile& file);
 
   virtual ~Tokenizer() = default;
@@ -52,11 +52,11 @@ class Tokenizer {
   virtual TokenKind kind(int32_t id) const = 0;
   virtual std::string_view spelling(int32_t id) const = 0;  // as in the file
   virtual std::optional<int32_t> FindSpelling(std::string_view spelling) const = 0;
-  virtual bool IsEndOfGeneration(int32_t id) const = 0;     // EOS, EOT and the like
+  virtual bool IsEndOfGeneration(int32_t id) const = 0;  // EOS, EOT and the like
   virtual std::optional<int32_t> bos() const = 0;
   virtual std::optional<int32_t> eos() const = 0;
   virtual bool adds_bos() const = 0;
-  virtual uint64_t fingerprint() const = 0;                 // equal tokenizers have equal ones
+  virtual uint64_t fingerprint() const = 0;  // equal tokenizers have equal ones
 };
 
 }  // namespace inferd::tokenizer

@@ -1,5 +1,5 @@
-// Any text through vocabularies of each family, and vocabularies made of any bytes: no crash, ids within the vocabulary,
-// and the text back where the family keeps it.
+// Any text through vocabularies of each family, and vocabularies made of any bytes: no crash, ids within the
+// vocabulary, and the text back where the family keeps it.
 #include <cstdint>
 #include <memory>
 #include <string_view>

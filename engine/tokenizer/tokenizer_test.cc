@@ -91,7 +91,8 @@ TEST(SpecialTokens, CountInTrustedSegmentsAlone) {
   const auto tokenizer = Make(made.data());
   EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|user|>", true}, {"<|end|>", false}, {"<|end|>", true}}),
               ElementsAre(kUser, '<', '|', 'e', 'n', 'd', '|', '>', kEnd));
-  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|e", true}, {"nd|>", false}}), ElementsAre('<', '|', 'e', 'n', 'd', '|', '>'))
+  EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|e", true}, {"nd|>", false}}),
+              ElementsAre('<', '|', 'e', 'n', 'd', '|', '>'))
       << "half of it is a user's";
   EXPECT_THAT(EncodeSegments(*tokenizer, {{"<|e", true}, {"", false}, {"nd|>", true}}), ElementsAre(kEnd));
   EXPECT_THAT(EncodeSegments(*tokenizer, {{"x<tool>", false}}), ElementsAre('x', kTool));
@@ -178,7 +179,10 @@ TEST(WordPiece, CleansTextAndTakesTheLongestPieces) {
   const auto tokenizer = Make(made.data());
   EXPECT_THAT(Encode(*tokenizer, "Cafés,中\u200bCAFE\u0301", {.add_special = true}),
               ElementsAre(0, cafe, s, comma, zhong, cafe, 1));
-  EXPECT_THAT(Encode(*tokenizer, "ca\x0B" "fe\u0085\tcafe\u2028cafe"), ElementsAre(cafe, cafe, cafe));
+  EXPECT_THAT(Encode(*tokenizer,
+                     "ca\x0B"
+                     "fe\u0085\tcafe\u2028cafe"),
+              ElementsAre(cafe, cafe, cafe));
   EXPECT_THAT(Encode(*tokenizer, "cafex cafe"), ElementsAre(2, cafe)) << "a word with an unknown part is unknown";
   EXPECT_THAT(Encode(*tokenizer, "cafe" + std::string(97, 's')), ElementsAre(2)) << "a word of 101 letters is unknown";
   EXPECT_EQ(Encode(*tokenizer, "cafe" + std::string(96, 's')).size(), 97U);
@@ -230,7 +234,8 @@ TEST_P(RoundTrip, TakesLinearTimeOnMonotonousText) {
   const bool sentence = std::string_view(GetParam()) == "llama";
   const TestVocabulary made = sentence ? SentencePairVocabulary() : BytePairVocabulary(GetParam());
   const auto tokenizer = Make(made.data());
-  for (const auto& [character, count] : {std::pair('a', 131072), {'\n', 50000}, {' ', 131072}, {'<', 131072}, {'1', 131072}}) {
+  for (const auto& [character, count] :
+       {std::pair('a', 131072), {'\n', 50000}, {' ', 131072}, {'<', 131072}, {'1', 131072}}) {
     const std::string text(count, character);
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(tokenizer->Decode(Encode(*tokenizer, text), true), text);
@@ -238,7 +243,8 @@ TEST_P(RoundTrip, TakesLinearTimeOnMonotonousText) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, RoundTrip, testing::Values("gpt-2", "qwen2", "tekken", "deepseek-v3", "falcon", "llama"));
+INSTANTIATE_TEST_SUITE_P(Families, RoundTrip,
+                         testing::Values("gpt-2", "qwen2", "tekken", "deepseek-v3", "falcon", "llama"));
 
 TEST(Threads, ShareATokenizer) {
   const TestVocabulary made = BytePairVocabulary();

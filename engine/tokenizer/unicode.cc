@@ -50,15 +50,17 @@ UnicodeTable::Page UnicodeTable::MakePage(char32_t first) {
     page[offset] = SetOfValue(range[-1].value);
   }
   for (const CodePointRange& han : kHanRanges) {
-    for (char32_t at = std::max(han.first, first); at <= std::min<char32_t>(han.last, first + 255); ++at) page[at - first] |= kHan;
+    for (char32_t at = std::max(han.first, first); at <= std::min<char32_t>(han.last, first + 255); ++at)
+      page[at - first] |= kHan;
   }
   return page;
 }
 
 char32_t LowercaseOf(char32_t code_point) {
   const LowercasePair* end = kLowercasePairs + kLowercasePairCount;
-  const LowercasePair* pair = std::lower_bound(
-      kLowercasePairs, end, code_point, [](const LowercasePair& entry, char32_t wanted) { return entry.from < wanted; });
+  const LowercasePair* pair =
+      std::lower_bound(kLowercasePairs, end, code_point,
+                       [](const LowercasePair& entry, char32_t wanted) { return entry.from < wanted; });
   return pair != end && pair->from == code_point ? pair->to : code_point;
 }
 

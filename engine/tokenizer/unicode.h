@@ -15,8 +15,36 @@
 namespace inferd::tokenizer {
 
 enum class Category : uint8_t {
-  kCn, kCc, kCf, kCo, kCs, kLl, kLm, kLo, kLt, kLu, kMc, kMe, kMn, kNd, kNl,
-  kNo, kPc, kPd, kPe, kPf, kPi, kPo, kPs, kSc, kSk, kSm, kSo, kZl, kZp, kZs
+  kCn,
+  kCc,
+  kCf,
+  kCo,
+  kCs,
+  kLl,
+  kLm,
+  kLo,
+  kLt,
+  kLu,
+  kMc,
+  kMe,
+  kMn,
+  kNd,
+  kNl,
+  kNo,
+  kPc,
+  kPd,
+  kPe,
+  kPf,
+  kPi,
+  kPo,
+  kPs,
+  kSc,
+  kSk,
+  kSm,
+  kSo,
+  kZl,
+  kZp,
+  kZs
 };
 
 // A set of categories: bit c for category c. Two more bits tell white space and Han.
@@ -25,12 +53,11 @@ template <typename... Categories>
 constexpr CharacterSet SetOf(Categories... categories) {
   return ((CharacterSet{1} << static_cast<int>(categories)) | ...);
 }
-constexpr CharacterSet kLetters =
-    SetOf(Category::kLl, Category::kLm, Category::kLo, Category::kLt, Category::kLu);
+constexpr CharacterSet kLetters = SetOf(Category::kLl, Category::kLm, Category::kLo, Category::kLt, Category::kLu);
 constexpr CharacterSet kMarks = SetOf(Category::kMc, Category::kMe, Category::kMn);
 constexpr CharacterSet kNumbers = SetOf(Category::kNd, Category::kNl, Category::kNo);
-constexpr CharacterSet kPunctuation = SetOf(Category::kPc, Category::kPd, Category::kPe, Category::kPf, Category::kPi,
-                                            Category::kPo, Category::kPs);
+constexpr CharacterSet kPunctuation =
+    SetOf(Category::kPc, Category::kPd, Category::kPe, Category::kPf, Category::kPi, Category::kPo, Category::kPs);
 constexpr CharacterSet kSymbols = SetOf(Category::kSc, Category::kSk, Category::kSm, Category::kSo);
 constexpr CharacterSet kCategories = (CharacterSet{1} << 30) - 1;
 constexpr CharacterSet kHan = CharacterSet{1} << 30;         // the script Han, beside the category

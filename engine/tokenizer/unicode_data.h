@@ -8,8 +8,8 @@
 namespace inferd::tokenizer {
 
 struct CategoryRange {
-  uint32_t first;   // the range ends where the next begins
-  uint8_t value;    // Category, with kWhiteSpaceBit
+  uint32_t first;  // the range ends where the next begins
+  uint8_t value;   // Category, with kWhiteSpaceBit
 };
 struct LowercasePair {
   uint32_t from, to;

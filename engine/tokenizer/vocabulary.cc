@@ -11,14 +11,32 @@ namespace inferd::tokenizer {
 namespace {
 
 // Spellings that end a turn in the families that have them; files name one such token at most in their keys.
-constexpr std::string_view kEnds[] = {
-    "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<|im_end|>", "<|end|>", "<|return|>", "<|call|>",
-    "<|calls|>", "<|flush|>", "<end_of_turn>", "<turn|>", "<|tool_response>", "<eos>", "<EOT>", "_<EOT>",
-    "[EOT]", "[EOS]", "<｜end▁of▁sentence｜>", "<end_of_utterance>", "[e~["};
+constexpr std::string_view kEnds[] = {"<|eot_id|>",
+                                      "<|eom_id|>",
+                                      "<|end_of_text|>",
+                                      "<|endoftext|>",
+                                      "<|im_end|>",
+                                      "<|end|>",
+                                      "<|return|>",
+                                      "<|call|>",
+                                      "<|calls|>",
+                                      "<|flush|>",
+                                      "<end_of_turn>",
+                                      "<turn|>",
+                                      "<|tool_response>",
+                                      "<eos>",
+                                      "<EOT>",
+                                      "_<EOT>",
+                                      "[EOT]",
+                                      "[EOS]",
+                                      "<｜end▁of▁sentence｜>",
+                                      "<end_of_utterance>",
+                                      "[e~["};
 
 // What SentencePiece and BERT call their tokens, for files that do not give the ids.
-constexpr std::pair<std::string_view, std::string_view> kUsualRoles[] = {
-    {"bos", "<s>"}, {"eos", "</s>"}, {"unknown", "<unk>"}, {"bos", "[CLS]"}, {"seperator", "[SEP]"}, {"unknown", "[UNK]"}};
+constexpr std::pair<std::string_view, std::string_view> kUsualRoles[] = {{"bos", "<s>"},         {"eos", "</s>"},
+                                                                         {"unknown", "<unk>"},   {"bos", "[CLS]"},
+                                                                         {"seperator", "[SEP]"}, {"unknown", "[UNK]"}};
 
 // The byte that "<0xHH>" spells; nullopt for any other spelling.
 std::optional<uint8_t> ByteOfSpelling(std::string_view spelling) {
@@ -59,8 +77,8 @@ absl::Status Vocabulary::IndexTokens() {
     if (tokens_[id].empty()) continue;  // padding: no text can spell it
     longest_bytes_ = std::max(longest_bytes_, tokens_[id].size());
     if (const std::optional<int32_t> twin = index_.Insert(id)) {
-      return InvalidArgument("tokenizer.ggml.tokens: tokens {} and {} are both \"{}\", expected each spelling once", *twin,
-                             id, tokens_[id]);
+      return InvalidArgument("tokenizer.ggml.tokens: tokens {} and {} are both \"{}\", expected each spelling once",
+                             *twin, id, tokens_[id]);
     }
   }
   return absl::OkStatus();
@@ -162,8 +180,8 @@ void Vocabulary::FindProtected() {
   protected_.assign(tokens_.size(), false);
   for (int32_t id = 0; id < size(); ++id) {
     const bool control = kinds_[id] == TokenKind::kControl || kinds_[id] == TokenKind::kUnknown;
-    const bool disguised = kinds_[id] == TokenKind::kUserDefined &&
-                           (ends_generation_[id] || LooksLikeControl(tokens_[id]));
+    const bool disguised =
+        kinds_[id] == TokenKind::kUserDefined && (ends_generation_[id] || LooksLikeControl(tokens_[id]));
     protected_[id] = control || disguised;
   }
 }

@@ -54,23 +54,28 @@ INSTANTIATE_TEST_SUITE_P(
               "tokenizer.ggml.token_type: 267 values, expected one for each of 268 tokens"},
         Fault{"kind 0", Bytes, [](VocabularyData& data) { data.kinds[3] = 0; }, "tokenizer.ggml.token_type[3] = 0"},
         Fault{"kind 7", Bytes, [](VocabularyData& data) { data.kinds[3] = 7; }, "tokenizer.ggml.token_type[3] = 7"},
-        Fault{"byte -1", [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0x-1>", TokenKind::kByte); }); },
+        Fault{"byte -1",
+              [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0x-1>", TokenKind::kByte); }); },
               Nothing, "tokenizer.ggml.tokens[278] = \"<0x-1>\": a byte token, expected <0x00> to <0xFF>"},
         Fault{"byte of one digit",
-              [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0x1>", TokenKind::kByte); }); }, Nothing,
-              "a byte token, expected <0x00> to <0xFF>"},
+              [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0x1>", TokenKind::kByte); }); },
+              Nothing, "a byte token, expected <0x00> to <0xFF>"},
         Fault{"byte twice",
-              [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0xab>", TokenKind::kByte); }); }, Nothing,
-              "both stand for byte 0xab"},
+              [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0xab>", TokenKind::kByte); }); },
+              Nothing, "both stand for byte 0xab"},
         Fault{"too few scores", Sentence, [](VocabularyData& data) { data.scores.pop_back(); },
               "tokenizer.ggml.scores: 277 values"},
-        Fault{"no scores", Sentence, [](VocabularyData& data) { data.scores.clear(); }, "tokenizer.ggml.scores: missing"},
+        Fault{"no scores", Sentence, [](VocabularyData& data) { data.scores.clear(); },
+              "tokenizer.ggml.scores: missing"},
         Fault{"score NaN", Sentence,
               [](VocabularyData& data) { data.scores[5] = std::numeric_limits<float>::quiet_NaN(); },
               "tokenizer.ggml.scores[5]"},
         Fault{"BOS beyond the end", Bytes, [](VocabularyData& data) { data.special_ids[0].id = 268; },
               "tokenizer.ggml.bos_token_id = 268, expected 0 to 267"},
-        Fault{"negative id", Bytes, [](VocabularyData& data) { data.special_ids.push_back({"padding", -1}); },
+        Fault{"negative id", Bytes,
+              [](VocabularyData& data) {
+                data.special_ids.push_back({"padding", -1});
+              },
               "tokenizer.ggml.padding_token_id = -1"},
         Fault{"BOS asked for but missing", Bytes,
               [](VocabularyData& data) {
@@ -97,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                 return made;
               },
               Nothing, "tokenizer.ggml.unknown_token_id: missing"},
-        Fault{"charsmap cut short", [] {
+        Fault{"charsmap cut short",
+              [] {
                 TestVocabulary made("t5");
                 made.AddSpecialId("unknown", made.Add("<unk>", TokenKind::kUnknown));
                 return made;

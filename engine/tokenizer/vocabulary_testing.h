@@ -69,7 +69,8 @@ class TestVocabulary {
 };
 
 // Bytes 0 to 255, "he" 256, "hel" 257, "lo" 258, "hello" 259, "Ġhello" 260, "aa" 261, "aaaa" 262, then special tokens:
-// <s> 263 (BOS), <|end|> 264 (ends), <tool> 265 (user-defined), <tool>s 266 (user-defined), <|user|> 267 (user-defined).
+// <s> 263 (BOS), <|end|> 264 (ends), <tool> 265 (user-defined), <tool>s 266 (user-defined), <|user|> 267
+// (user-defined).
 inline TestVocabulary BytePairVocabulary(std::string_view pre = "gpt-2") {
   TestVocabulary made("gpt2", pre);
   made.AddByteLetters();

@@ -1,4 +1,5 @@
-// Remembers which tokens a word equal to their spelling becomes as a whole, so that merging a common word is one look-up.
+// Remembers which tokens a word equal to their spelling becomes as a whole, so that merging a common word is one
+// look-up.
 //
 //   if (memo.Get(id) == WordMemo::kWhole) ids.push_back(id);
 //

@@ -23,9 +23,9 @@ bool IsRemoved(char32_t code_point, CharacterSet set) {
 
 // CJK ideographs stand for themselves; the ranges of BERT's BasicTokenizer.
 bool IsIdeograph(char32_t code_point) {
-  constexpr std::pair<char32_t, char32_t> kRanges[] = {
-      {0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
-      {0x2B740, 0x2B81F}, {0x2B820, 0x2CEAF}, {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
+  constexpr std::pair<char32_t, char32_t> kRanges[] = {{0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF},
+                                                       {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B820, 0x2CEAF},
+                                                       {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
   return std::any_of(std::begin(kRanges), std::end(kRanges),
                      [&](const auto& range) { return code_point >= range.first && code_point <= range.second; });
 }

@@ -14,6 +14,7 @@
 #include "config/base/clock.h"
 #include "config/base/status.h"
 #include "engine/engine.h"
+#include "engine/model_variables.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/runnable.h"
@@ -53,14 +54,12 @@ absl::StatusOr<std::vector<int32_t>> ChatTokens(const Options& options, const gg
   json::array messages;
   if (!options.system.empty()) messages.push_back(Message("system", options.system));
   messages.push_back(Message("user", options.prompt));
-  json::object model;
-  model["bos_token"] = View(tokenizer.bos() ? tokenizer.spelling(*tokenizer.bos()) : "");
-  model["eos_token"] = View(tokenizer.eos() ? tokenizer.spelling(*tokenizer.eos()) : "");
   std::tm now{};
   const std::time_t seconds = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
   localtime_r(&seconds, &now);
   ASSIGN_OR_RETURN(chat_template::RenderedPrompt prompt,
-                   chat->Render({{"messages", std::move(messages)}, {"add_generation_prompt", true}}, model, now));
+                   chat->Render({{"messages", std::move(messages)}, {"add_generation_prompt", true}},
+                                engine::ModelVariables(tokenizer), now));
   std::vector<tokenizer::Segment> segments;
   for (auto& run : prompt.runs) segments.push_back({std::move(run.text), run.trusted});
   return tokenizer.EncodeSegments(segments);
@@ -71,17 +70,6 @@ absl::StatusOr<std::vector<int32_t>> PromptTokens(const Options& options, const 
   const bool chat = !options.raw && file.Find("tokenizer.chat_template") != nullptr;
   if (chat) return ChatTokens(options, file, tokenizer);
   return tokenizer.Encode(options.prompt, {.add_special = true, .parse_special = false});
-}
-
-engine::Vocabulary VocabularyOf(const Tokenizer& tokenizer, int32_t model_size) {
-  engine::Vocabulary vocabulary{.size = model_size, .end_of_generation = {}, .token_bytes = nullptr};
-  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
-    if (tokenizer.IsEndOfGeneration(id)) vocabulary.end_of_generation.push_back(id);
-  }
-  vocabulary.token_bytes = [&tokenizer](int32_t id, bool with_special) {
-    return id < tokenizer.vocabulary_size() ? tokenizer.TokenBytes(id, with_special) : std::string();
-  };
-  return vocabulary;
 }
 
 // Reads a request's events until its end, on the caller's thread.
@@ -151,7 +139,7 @@ absl::Status Run(const Options& options) {
   const int64_t context = std::min(options.context, model->context_length());
   ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model, {.threads = options.threads, .tokens = context}));
   ASSIGN_OR_RETURN(const auto engine, engine::Engine::Create(std::move(runnable.device),
-                                                             VocabularyOf(*tokenizer, model->vocabulary_size()),
+                                                             engine::VocabularyOf(*tokenizer, model->vocabulary_size()),
                                                              {.max_sequences = 1, .queue = {}}));
   Reader reader;
   engine::GenerationRequest request;

@@ -52,8 +52,7 @@ void Access::Refresh() {
   keys_ = std::make_shared<const ApiKeys>(*std::move(keys));
 }
 
-absl::StatusOr<std::shared_ptr<const ApiKey>> Access::Check(std::string_view authorization,
-                                                             const std::string& peer) {
+absl::StatusOr<std::shared_ptr<const ApiKey>> Access::Check(std::string_view authorization, const std::string& peer) {
   std::shared_ptr<const ApiKeys> keys;
   {
     absl::MutexLock lock(&mutex_);
@@ -63,8 +62,8 @@ absl::StatusOr<std::shared_ptr<const ApiKey>> Access::Check(std::string_view aut
   if (keys != nullptr) {
     key = keys->Find(authorization);
     if (key == nullptr) {
-      return Unauthenticated("{}", authorization.empty() ? "an API key is needed (Authorization: Bearer ...)"
-                                                         : "the API key is wrong");
+      return Unauthenticated(
+          "{}", authorization.empty() ? "an API key is needed (Authorization: Bearer ...)" : "the API key is wrong");
     }
   }
   uint32_t per_minute = key != nullptr ? key->requests_per_minute.value_or(requests_per_minute_) : requests_per_minute_;

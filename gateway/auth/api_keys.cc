@@ -23,7 +23,8 @@ absl::StatusOr<std::array<uint8_t, 32>> ParseHash(const std::string& text, const
   std::array<uint8_t, 32> hash{};
   bool hex = text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isxdigit(c); });
   if (!hex) return InvalidArgument("{}: sha256 is not 64 hex digits", place);
-  for (size_t i = 0; i < hash.size(); ++i) hash[i] = static_cast<uint8_t>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+  for (size_t i = 0; i < hash.size(); ++i)
+    hash[i] = static_cast<uint8_t>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
   return hash;
 }
 

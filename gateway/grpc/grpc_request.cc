@@ -18,7 +18,8 @@ std::string Metadata(const grpc::CallbackServerContext& context, const char* nam
 TimePoint DeadlineOf(const grpc::CallbackServerContext& context) {
   auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return TimePoint::max();
-  auto left = std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline - std::chrono::system_clock::now());
+  auto left =
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline - std::chrono::system_clock::now());
   constexpr auto kLongest = std::chrono::hours(24 * 365);
   return left > kLongest ? TimePoint::max() : std::chrono::steady_clock::now() + left;
 }

@@ -82,8 +82,7 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::Ca
   return GenerateReactor::Start(pool_.Next(), serving_, access_, *context, *request, running_);
 }
 
-grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context,
-                                                  const v1::EmbedRequest* request,
+grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
                                                   v1::EmbedResponse* response) {
   return StartUnary(pool_, serving_, access_, *context, "Embed", request->request_id(), *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
@@ -92,8 +91,8 @@ grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* c
 }
 
 grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,
-                                                  const v1::TokenizeRequest* request,
-                                                  v1::TokenizeResponse* response) {
+                                                     const v1::TokenizeRequest* request,
+                                                     v1::TokenizeResponse* response) {
   return StartUnary(pool_, serving_, access_, *context, "Tokenize", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->Tokenize(client_context, from, to, std::move(done));
@@ -101,8 +100,8 @@ grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext
 }
 
 grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerContext* context,
-                                                  const v1::DetokenizeRequest* request,
-                                                  v1::DetokenizeResponse* response) {
+                                                       const v1::DetokenizeRequest* request,
+                                                       v1::DetokenizeResponse* response) {
   return StartUnary(pool_, serving_, access_, *context, "Detokenize", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->Detokenize(client_context, from, to, std::move(done));
@@ -110,8 +109,8 @@ grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerConte
 }
 
 grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerContext* context,
-                                                  const v1::ApplyTemplateRequest* request,
-                                                  v1::ApplyTemplateResponse* response) {
+                                                          const v1::ApplyTemplateRequest* request,
+                                                          v1::ApplyTemplateResponse* response) {
   return StartUnary(pool_, serving_, access_, *context, "ApplyTemplate", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->ApplyTemplate(client_context, from, to, std::move(done));

@@ -49,10 +49,9 @@ PublicServer::~PublicServer() = default;
 
 void PublicServer::Listen(UniqueFd listener) {
   auto has_room = [] { return true; };
-  parts_->acceptor =
-      Acceptor::Start(parts_->pool.At(0), std::move(listener), has_room, [server = parts_->server.get()](UniqueFd fd) {
-        grpc::AddInsecureChannelFromFd(server, fd.Release());
-      });
+  parts_->acceptor = Acceptor::Start(
+      parts_->pool.At(0), std::move(listener), has_room,
+      [server = parts_->server.get()](UniqueFd fd) { grpc::AddInsecureChannelFromFd(server, fd.Release()); });
 }
 
 bool PublicServer::Drain(TimePoint deadline) {

@@ -1,6 +1,7 @@
 // Accepts connections on one listening socket until stopped.
 //
-//   auto acceptor = Acceptor::Start(executor, std::move(fd), [&] { return open < limit; }, [&](UniqueFd connection) {...});
+//   auto acceptor = Acceptor::Start(executor, std::move(fd), [&] { return open < limit; }, [&](UniqueFd connection)
+//   {...});
 //   ...
 //   acceptor->Stop();
 #pragma once
@@ -16,8 +17,8 @@ namespace inferd::gateway {
 
 class Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
-  // `has_room` and `on_connection` are called on the executor's thread. While there is no room, or the process is out of
-  // descriptors, connections wait in the socket's backlog.
+  // `has_room` and `on_connection` are called on the executor's thread. While there is no room, or the process is out
+  // of descriptors, connections wait in the socket's backlog.
   static std::shared_ptr<Acceptor> Start(const Executor& executor, UniqueFd listener, std::function<bool()> has_room,
                                          std::function<void(UniqueFd)> on_connection);
 

@@ -17,8 +17,7 @@ Executor Exchange::executor() { return socket_.executor(); }
 Task<bool> Exchange::Respond(Response response) {
   answered_ = true;
   record.status = response.status;
-  std::string bytes =
-      FormatHead(response, Framing::kContentLength, response.body.size(), keep_alive_, request_id);
+  std::string bytes = FormatHead(response, Framing::kContentLength, response.body.size(), keep_alive_, request_id);
   if (request.method != "HEAD" && response.status != 204) bytes.append(response.body);
   bool sent = co_await socket_.WriteAll(bytes);
   record.client_gone = !sent;

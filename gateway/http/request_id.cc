@@ -29,7 +29,8 @@ std::string RandomHex(int digits) {
   while (static_cast<int>(text.size()) < digits) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     uint64_t bits = RandomBits();
-    for (int i = 0; i < 16 && static_cast<int>(text.size()) < digits; ++i, bits >>= 4) text.push_back(kDigits[bits & 15]);
+    for (int i = 0; i < 16 && static_cast<int>(text.size()) < digits; ++i, bits >>= 4)
+      text.push_back(kDigits[bits & 15]);
   }
   return text;
 }

@@ -83,7 +83,8 @@ class ServerTest : public testing::Test {
   // Waits for what another thread is about to do.
   template <typename Condition>
   static bool Eventually(Condition condition) {
-    for (auto end = steady_clock::now() + std::chrono::seconds(20); steady_clock::now() < end; std::this_thread::yield()) {
+    for (auto end = steady_clock::now() + std::chrono::seconds(20); steady_clock::now() < end;
+         std::this_thread::yield()) {
       if (condition()) return true;
     }
     return false;
@@ -101,7 +102,8 @@ TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
   Start();
   RawClient client(port_);
   std::string requests;
-  for (int i = 0; i < 20; ++i) requests += "POST /" + std::to_string(i) + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
+  for (int i = 0; i < 20; ++i)
+    requests += "POST /" + std::to_string(i) + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
   client.Send(requests);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(client.ReadReply().body, "POST /" + std::to_string(i) + " hi");
 }
@@ -135,8 +137,10 @@ TEST_F(ServerTest, ReadsChunksOfOneByte) {
 
 TEST_F(ServerTest, RefusesMalformedChunks) {
   Start();
-  for (const char* body : {"x\r\n", "-1\r\n", "5\nhello\r\n0\r\n\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFFF\r\n"}) {
-    RawClient::Reply reply = Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(body));
+  for (const char* body :
+       {"x\r\n", "-1\r\n", "5\nhello\r\n0\r\n\r\n", "5\r\nhelloX\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFFF\r\n"}) {
+    RawClient::Reply reply =
+        Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(body));
     EXPECT_TRUE(reply.status == 400 || reply.status == 413) << body << " got " << reply.status;
   }
 }
@@ -183,8 +187,9 @@ TEST_F(ServerTest, LimitsTheBody) {
   EXPECT_EQ(Send(post(1000)).status, 200);
   EXPECT_EQ(Send(post(1001)).status, 413);
   EXPECT_EQ(Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n").status, 413);
-  EXPECT_EQ(Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" + std::string(1001, 'b')).status,
-            413);
+  EXPECT_EQ(
+      Send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" + std::string(1001, 'b')).status,
+      413);
 }
 
 TEST_F(ServerTest, ALargeRefusedBodyStillGetsItsAnswer) {
@@ -261,7 +266,8 @@ TEST_F(ServerTest, DoesNotAskForTheBodyOfARefusedRequest) {
 TEST_F(ServerTest, KeepsTheConnectionAfterARefusalWithASmallBody) {
   Start();
   RawClient client(port_);
-  client.Send("POST /refuse HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.Send(
+      "POST /refuse HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(client.ReadReply().status, 401);
   EXPECT_EQ(client.ReadReply().body, "GET /next ");
 }

@@ -10,8 +10,8 @@ FamilySet::FamilySet(std::vector<prometheus::MetricFamily> families) {
   }
 }
 
-prometheus::ClientMetric* FamilySet::Add(const std::string& name, const std::string& help,
-                                         prometheus::MetricType type, const Labels& labels) {
+prometheus::ClientMetric* FamilySet::Add(const std::string& name, const std::string& help, prometheus::MetricType type,
+                                         const Labels& labels) {
   prometheus::MetricFamily& family = families_[name];
   if (family.metric.empty()) {
     family.name = name;

@@ -29,8 +29,8 @@ auto& Named(Builder builder, const char* name, const char* help, prometheus::Reg
 struct GatewayMetrics::Families {
   prometheus::Registry registry;
   prometheus::Family<prometheus::Counter>& requests =
-      Named(prometheus::BuildCounter(), "inferd_requests_total", "Requests answered, by endpoint, status and error code.",
-            registry);
+      Named(prometheus::BuildCounter(), "inferd_requests_total",
+            "Requests answered, by endpoint, status and error code.", registry);
   prometheus::Family<prometheus::Counter>& client_gone =
       Named(prometheus::BuildCounter(), "inferd_client_disconnects_total",
             "Requests whose client left before the answer was complete.", registry);
@@ -46,12 +46,10 @@ struct GatewayMetrics::Families {
   prometheus::Family<Histogram>& duration =
       Named(prometheus::BuildHistogram(), "inferd_request_duration_seconds",
             "Time from a request's head to the last byte of its answer.", registry);
-  prometheus::Family<Histogram>& first_token =
-      Named(prometheus::BuildHistogram(), "inferd_time_to_first_token_seconds",
-            "Time from a request's head to its first token.", registry);
-  prometheus::Family<Histogram>& inter_token =
-      Named(prometheus::BuildHistogram(), "inferd_inter_token_latency_seconds",
-            "Time between a request's tokens after the first.", registry);
+  prometheus::Family<Histogram>& first_token = Named(prometheus::BuildHistogram(), "inferd_time_to_first_token_seconds",
+                                                     "Time from a request's head to its first token.", registry);
+  prometheus::Family<Histogram>& inter_token = Named(prometheus::BuildHistogram(), "inferd_inter_token_latency_seconds",
+                                                     "Time between a request's tokens after the first.", registry);
   prometheus::Family<prometheus::Gauge>& active =
       Named(prometheus::BuildGauge(), "inferd_requests_active", "Generations that the gateway is answering.", registry);
 };

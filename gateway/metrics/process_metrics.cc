@@ -28,7 +28,9 @@ const GaugeRow kGauges[] = {
     {"inferd_kv_pages_used", "Pages of the KV cache in use.", INFERD_FIELD(kv_pages_used)},
     {"inferd_kv_pages", "Pages of the KV cache.", INFERD_FIELD(kv_pages_total)},
     {"inferd_kv_bytes", "Size of the KV cache.",
-     [](const v1::StatsResponse& stats) { return static_cast<double>(stats.kv_pages_total() * stats.kv_page_bytes()); }},
+     [](const v1::StatsResponse& stats) {
+       return static_cast<double>(stats.kv_pages_total() * stats.kv_page_bytes());
+     }},
     {"inferd_worker_resident_bytes", "Resident memory of the worker.", INFERD_FIELD(resident_bytes)},
     {"inferd_weights_bytes", "Size of the mapped weights.", INFERD_FIELD(weights_bytes)},
 };
@@ -122,7 +124,8 @@ void AddSupervisor(const v1::StatusResponse* status, FamilySet& families) {
     FamilySet::Labels with_state = labels;
     with_state.emplace_back("state", worker.state());
     families.Gauge("inferd_worker_state", "1 for the state that the worker is in.", with_state, 1);
-    families.Counter("inferd_worker_restarts_total", "Starts of the worker after its first.", labels, worker.restarts());
+    families.Counter("inferd_worker_restarts_total", "Starts of the worker after its first.", labels,
+                     worker.restarts());
     families.Gauge("inferd_route_weight", "Share of the model's requests that go to this version.", labels,
                    worker.weight());
   }

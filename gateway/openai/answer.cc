@@ -21,9 +21,12 @@ json::string_view Text(std::string_view text) { return {text.data(), text.size()
 
 std::string_view FinishReason(v1::Finished::Reason reason) {
   switch (reason) {
-    case v1::Finished::REASON_LENGTH: return "length";
-    case v1::Finished::REASON_TOOL_CALLS: return "tool_calls";
-    default: return "stop";
+    case v1::Finished::REASON_LENGTH:
+      return "length";
+    case v1::Finished::REASON_TOOL_CALLS:
+      return "tool_calls";
+    default:
+      return "stop";
   }
 }
 
@@ -49,8 +52,7 @@ json::object TimingsJson(const v1::Timings& timings, const v1::Usage& usage) {
 
 double FiniteLogprob(double logprob) { return std::isfinite(logprob) ? logprob : kLowestLogprob; }
 
-Answer::Answer(AnswerOptions options)
-    : options_(std::move(options)), model_(options_.model) {}
+Answer::Answer(AnswerOptions options) : options_(std::move(options)), model_(options_.model) {}
 
 absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) {
   uint32_t first = prompt * options_.choices;

@@ -131,10 +131,9 @@ TEST(ChatAnswer, StreamsToolCallsPieceByPiece) {
                        true);
   ASSERT_EQ(chunks.size(), 4u);
   auto call = [&](size_t i) { return chunks[i].at("choices").at(0).at("delta").at("tool_calls").at(0); };
-  EXPECT_EQ(call(1), (json::value{{"index", 0},
-                                  {"id", "c1"},
-                                  {"type", "function"},
-                                  {"function", {{"name", "f"}, {"arguments", "{"}}}}));
+  EXPECT_EQ(call(1),
+            (json::value{
+                {"index", 0}, {"id", "c1"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{"}}}}));
   EXPECT_EQ(call(2), (json::value{{"index", 0}, {"function", {{"arguments", "}"}}}}));
   EXPECT_EQ(chunks[3].at("choices").at(0).at("finish_reason"), "tool_calls");
 }

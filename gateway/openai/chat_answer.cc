@@ -59,8 +59,11 @@ void ChatAnswer::OnDelta(uint32_t choice, const v1::Delta& delta, std::string* s
   if (sse == nullptr) return Collect(choices_[choice], delta);
   std::string delta_json;
   switch (delta.kind()) {
-    case v1::Delta::KIND_PROMPT: return;
-    case v1::Delta::KIND_TOOL_CALL: delta_json = ToolCallDeltaJson(delta.tool_call()); break;
+    case v1::Delta::KIND_PROMPT:
+      return;
+    case v1::Delta::KIND_TOOL_CALL:
+      delta_json = ToolCallDeltaJson(delta.tool_call());
+      break;
     default: {
       bool reports = (with_logprobs_ && delta.logprobs_size() > 0) || options_.return_token_ids;
       if (delta.text().empty() && !reports) return;

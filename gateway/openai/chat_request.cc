@@ -36,7 +36,8 @@ absl::Status ReadContent(const json::value* content, const std::string& path, v1
     message.set_content(content->get_string().data(), content->get_string().size());
     return absl::OkStatus();
   }
-  if (!content->is_array()) return InvalidArgument("{}: {} is not a string or an array of parts", path, Shown(*content));
+  if (!content->is_array())
+    return InvalidArgument("{}: {} is not a string or an array of parts", path, Shown(*content));
   size_t index = 0;
   for (const json::value& part : content->get_array()) {
     RETURN_IF_ERROR(ReadContentPart(part, fmt::format("{}[{}]", path, index++), *message.mutable_content()));

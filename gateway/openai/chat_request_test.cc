@@ -76,12 +76,13 @@ TEST(ChatRequest, NamesUnknownFields) {
 }
 
 TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
-  const char* numbers[] = {"temperature", "top_p", "min_p", "typical_p", "presence_penalty", "frequency_penalty",
-                           "repeat_penalty"};
-  const char* integers[] = {"top_k", "max_tokens", "max_completion_tokens", "n", "repeat_last_n", "min_tokens",
-                            "top_logprobs", "deadline_ms"};
+  const char* numbers[] = {"temperature",       "top_p",         "min_p", "typical_p", "presence_penalty",
+                           "frequency_penalty", "repeat_penalty"};
+  const char* integers[] = {"top_k",         "max_tokens", "max_completion_tokens", "n",
+                            "repeat_last_n", "min_tokens", "top_logprobs",          "deadline_ms"};
   for (const char* field : numbers) {
-    for (const char* value : {"\"1\"", "[]", "{}", "true", "1e999", "-1e999", "9007199254740992", "-2147483648", "-9"}) {
+    for (const char* value :
+         {"\"1\"", "[]", "{}", "true", "1e999", "-1e999", "9007199254740992", "-2147483648", "-9"}) {
       EXPECT_EQ(ParamOf(Chat(fmt::format("\"{}\":{}", field, value))), field) << value;
     }
   }
@@ -115,8 +116,7 @@ TEST(ChatRequest, RefusesByName) {
       {R"("response_format":{})", "response_format.type"},
       {R"("response_format":{"type":"xml"})", "response_format.type"},
       {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
-      {R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})",
-       "response_format.json_schema.schema"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})", "response_format.json_schema.schema"},
       {R"("response_format":{"type":"json_object"},"grammar":"root ::= \"a\"")", "grammar"},
       {R"("tools":{})", "tools"},
       {R"("tools":[{"type":"function"}])", "tools[0].function"},
@@ -189,8 +189,8 @@ TEST(CompletionRequest, ReadsTheFourFormsOfAPrompt) {
 }
 
 TEST(CompletionRequest, RefusesWrongPrompts) {
-  for (const char* prompt : {"null", "5", "{}", "[]", "[[]]", "[-1]", "[1.5]", "[1,\"a\"]", "[\"a\",1]", "[99999999999]",
-                             "[[1],[-1]]", "[[[1]]]"}) {
+  for (const char* prompt : {"null", "5", "{}", "[]", "[[]]", "[-1]", "[1.5]", "[1,\"a\"]", "[\"a\",1]",
+                             "[99999999999]", "[[1],[-1]]", "[[[1]]]"}) {
     auto completion = ParseCompletionRequest(fmt::format(R"({{"prompt":{}}})", prompt));
     ASSERT_TRUE(absl::IsInvalidArgument(completion.status())) << prompt;
     EXPECT_TRUE(ToApiError(completion.status()).param.starts_with("prompt")) << completion.status();

@@ -83,8 +83,8 @@ absl::StatusOr<CompletionRequest> ParseCompletionRequest(std::string_view body) 
   if (prompt == nullptr) return InvalidArgument("prompt: is missing");
   ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*prompt, "prompt"));
   if (inputs.size() * shared.choices() > kMaxPrompts) {
-    return InvalidArgument("n: {} prompts with {} choices each are more than {} in all", inputs.size(), shared.choices(),
-                           kMaxPrompts);
+    return InvalidArgument("n: {} prompts with {} choices each are more than {} in all", inputs.size(),
+                           shared.choices(), kMaxPrompts);
   }
   for (PromptInput& input : inputs) {
     v1::GenerateRequest& request = completion.generate.emplace_back(shared);

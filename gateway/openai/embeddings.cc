@@ -1,8 +1,8 @@
 // POST /v1/embeddings
+#include <bit>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_from.hpp>
-#include <bit>
 #include <cstring>
 
 #include "absl/strings/escaping.h"
@@ -62,7 +62,8 @@ absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
 json::value EmbeddingJson(const v1::Embedding& embedding, bool base64) {
   if (base64) {
     static_assert(std::endian::native == std::endian::little, "the format is little-endian f32");
-    std::string bytes(reinterpret_cast<const char*>(embedding.values().data()), embedding.values_size() * sizeof(float));
+    std::string bytes(reinterpret_cast<const char*>(embedding.values().data()),
+                      embedding.values_size() * sizeof(float));
     return json::value(absl::Base64Escape(bytes));
   }
   json::array values;
@@ -85,8 +86,8 @@ std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingReques
   body["data"] = std::move(data);
   body["model"] = model;
   body["system_fingerprint"] = answer.fingerprint();
-  body["usage"] = json::object{{"prompt_tokens", answer.usage().prompt_tokens()},
-                               {"total_tokens", answer.usage().prompt_tokens()}};
+  body["usage"] =
+      json::object{{"prompt_tokens", answer.usage().prompt_tokens()}, {"total_tokens", answer.usage().prompt_tokens()}};
   if (!request.warnings.empty()) body["warnings"] = json::value_from(request.warnings);
   return json::serialize(body);
 }

@@ -13,18 +13,17 @@ TEST(Errors, FollowTheTable) {
     int http;
     const char* code;
   };
-  for (const Row& row : {Row{absl::StatusCode::kInvalidArgument, 400, ""},
-                         Row{absl::StatusCode::kFailedPrecondition, 400, ""},
-                         Row{absl::StatusCode::kOutOfRange, 400, "context_length_exceeded"},
-                         Row{absl::StatusCode::kUnauthenticated, 401, "invalid_api_key"},
-                         Row{absl::StatusCode::kPermissionDenied, 403, "model_not_allowed"},
-                         Row{absl::StatusCode::kNotFound, 404, "model_not_found"},
-                         Row{absl::StatusCode::kResourceExhausted, 429, "queue_full"},
-                         Row{absl::StatusCode::kUnavailable, 503, "model_unavailable"},
-                         Row{absl::StatusCode::kDeadlineExceeded, 504, "deadline_exceeded"},
-                         Row{absl::StatusCode::kInternal, 500, "internal_error"},
-                         Row{absl::StatusCode::kUnknown, 500, "internal_error"},
-                         Row{absl::StatusCode::kDataLoss, 500, "internal_error"}}) {
+  for (const Row& row :
+       {Row{absl::StatusCode::kInvalidArgument, 400, ""}, Row{absl::StatusCode::kFailedPrecondition, 400, ""},
+        Row{absl::StatusCode::kOutOfRange, 400, "context_length_exceeded"},
+        Row{absl::StatusCode::kUnauthenticated, 401, "invalid_api_key"},
+        Row{absl::StatusCode::kPermissionDenied, 403, "model_not_allowed"},
+        Row{absl::StatusCode::kNotFound, 404, "model_not_found"},
+        Row{absl::StatusCode::kResourceExhausted, 429, "queue_full"},
+        Row{absl::StatusCode::kUnavailable, 503, "model_unavailable"},
+        Row{absl::StatusCode::kDeadlineExceeded, 504, "deadline_exceeded"},
+        Row{absl::StatusCode::kInternal, 500, "internal_error"}, Row{absl::StatusCode::kUnknown, 500, "internal_error"},
+        Row{absl::StatusCode::kDataLoss, 500, "internal_error"}}) {
     ApiError error = ToApiError(absl::Status(row.status, "why"));
     EXPECT_EQ(error.http_status, row.http);
     EXPECT_EQ(error.code, row.code);

@@ -31,8 +31,7 @@ json::object MetaJson(const v1::ModelInfo& info) {
 }
 
 Task<json::object> ModelJson(const Serving& serving, Exchange& exchange, const ModelRoute& route) {
-  v1::ModelInfo info =
-      co_await AskForModelInfo(serving.upstream, route, exchange.request_id, exchange.executor());
+  v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, route, exchange.request_id, exchange.executor());
   json::object object;
   object["id"] = route.model;
   object["object"] = "model";

@@ -18,7 +18,9 @@ constexpr std::array<std::string_view, 7> kLostMessages = {
     "Socket closed", "Connection reset by peer", "recvmsg:", "Broken pipe", "Stream removed", "GOAWAY", "Endpoint",
 };
 constexpr std::array<std::string_view, 3> kNotReachedMessages = {
-    "failed to connect", "empty address list", "DNS resolution failed",
+    "failed to connect",
+    "empty address list",
+    "DNS resolution failed",
 };
 
 template <size_t N>

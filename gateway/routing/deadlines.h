@@ -12,8 +12,8 @@ namespace inferd::gateway {
 // time_point::max() sets none.
 inline void SetDeadline(grpc::ClientContext& context, std::chrono::steady_clock::time_point deadline) {
   if (deadline == std::chrono::steady_clock::time_point::max()) return;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now()));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                              deadline - std::chrono::steady_clock::now()));
 }
 
 }  // namespace inferd::gateway

@@ -169,8 +169,7 @@ void Generation::Record(std::vector<v1::GenerateEvent>& events) {
       Choice& choice = choices_[delta.choice()];
       choice.ids.insert(choice.ids.end(), delta.token_ids().begin(), delta.token_ids().end());
       const v1::ToolCallDelta& call = delta.tool_call();
-      choice.delivered_bytes +=
-          delta.text().size() + call.id().size() + call.name().size() + call.arguments().size();
+      choice.delivered_bytes += delta.text().size() + call.id().size() + call.name().size() + call.arguments().size();
       got_further = true;
     } else if (event.has_finished()) {
       choices_[event.finished().choice()].finished = true;

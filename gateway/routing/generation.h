@@ -1,6 +1,6 @@
-// One request from the first worker to the last token: finds a worker that is ready (waiting, with a bound, for one that
-// is about to be), and when a worker dies goes on where it stopped on the next one of the same version, so that the
-// consumer sees one unbroken stream.
+// One request from the first worker to the last token: finds a worker that is ready (waiting, with a bound, for one
+// that is about to be), and when a worker dies goes on where it stopped on the next one of the same version, so that
+// the consumer sees one unbroken stream.
 //
 //   Generation generation(upstream, request, {.sticky = hash, .request_id = id}, executor);
 //   while (true) {

@@ -16,8 +16,8 @@ namespace inferd::gateway {
 
 class GenerationSet {
  public:
-  // Events in order for each prompt (its index among the requests); `end` after the last: OK, or the first error of any.
-  // Both empty: the deadline passed.
+  // Events in order for each prompt (its index among the requests); `end` after the last: OK, or the first error of
+  // any. Both empty: the deadline passed.
   struct Batch {
     std::vector<std::pair<uint32_t, v1::GenerateEvent>> events;
     std::optional<absl::Status> end;

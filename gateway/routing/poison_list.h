@@ -1,4 +1,5 @@
-// Digests of requests that ended a worker twice: refused for a while, so that clients' retries cannot keep a model down.
+// Digests of requests that ended a worker twice: refused for a while, so that clients' retries cannot keep a model
+// down.
 //
 //   PoisonList poison(Clock::System());
 //   if (poison.Contains(request)) return FailedPrecondition("...");

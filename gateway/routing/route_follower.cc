@@ -66,7 +66,8 @@ class RouteFollower::Loop {
     grpc::Status status = reader->Finish();
     absl::MutexLock lock(&mutex_);
     context_ = nullptr;
-    if (!stopping_ && any) LogWarning("lost the supervisor's routes, keeping the last", {{"error", status.error_message()}});
+    if (!stopping_ && any)
+      LogWarning("lost the supervisor's routes, keeping the last", {{"error", status.error_message()}});
     return any;
   }
 

@@ -33,7 +33,8 @@ struct VersionRoute {
   bool ready() const { return state == "READY"; }
   // Will be ready without an operator's help.
   bool coming() const {
-    return state == "STARTING" || state == "LOADING" || state == "VERIFYING" || state == "CRASHED" || state == "BACKOFF";
+    return state == "STARTING" || state == "LOADING" || state == "VERIFYING" || state == "CRASHED" ||
+           state == "BACKOFF";
   }
 };
 

@@ -41,7 +41,8 @@ Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Exe
     auto start_there = [&](grpc::ClientContext* context, Response* response, std::function<void(grpc::Status)> done) {
       start(**worker, context, response, std::move(done));
     };
-    CallResult<Response> result = co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there, call.parent);
+    CallResult<Response> result =
+        co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there, call.parent);
     if (result.end.status.ok()) co_return std::move(result.response);
     last = result.end.status;
     if (result.end.outcome == CallOutcome::kAnswered) break;

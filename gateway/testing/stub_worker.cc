@@ -66,7 +66,8 @@ void WaitForTick(std::chrono::microseconds tick) {
 // One call of Generate: what the prompt asks for, token by token.
 class Script {
  public:
-  Script(const v1::GenerateRequest& request, grpc::ServerContext& context, grpc::ServerWriter<v1::GenerateEvent>& writer)
+  Script(const v1::GenerateRequest& request, grpc::ServerContext& context,
+         grpc::ServerWriter<v1::GenerateEvent>& writer)
       : request_(request),
         context_(context),
         writer_(writer),

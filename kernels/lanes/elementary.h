@@ -108,7 +108,8 @@ inline typename Ops::Float GeluTanh(typename Ops::Float x) {
   return TimesSigmoid<Ops>(x, Ops::Multiply(x, cubic));
 }
 
-// The nearest number with 11 significant bits, as half precision has (Veltkamp's splitting); x unchanged if it is large.
+// The nearest number with 11 significant bits, as half precision has (Veltkamp's splitting); x unchanged if it is
+// large.
 template <class Ops>
 inline typename Ops::Float RoundToHalf(typename Ops::Float x) {
   auto scaled = Ops::Multiply(x, Ops::Set(8193.0f));  // 2^13 + 1
