@@ -39,14 +39,29 @@ models:
 YAML
 }
 
+# What the log says of the end of the daemon or of a worker that was refused.
+fail_with_log() {
+  grep -o '"level":"error".*' "$run_dir/inferd.log" | tail -n 3 >&2 || true
+  fail "$1: see $run_dir/inferd.log"
+}
+
 wait_until_ready() {
-  local tries=0
+  local tries=0 state
   until curl -sf "http://$http/ready" >/dev/null 2>&1; do
-    kill -0 "$daemon" 2>/dev/null || { wait "$daemon" || true; fail "the daemon ended: its last lines above say why"; }
+    kill -0 "$daemon" 2>/dev/null || fail_with_log "the daemon ended"
+    state=$("$bin/inferctl" --admin "unix:$run_dir/admin.sock" status --json 2>/dev/null || true)
+    [[ $state != *'"FAILED"'* ]] || fail_with_log "the model was refused"
     tries=$((tries + 1))
-    [ $tries -lt 1200 ] || fail "the daemon is not ready after two minutes: see its log above"
+    [ $tries -lt 600 ] || fail_with_log "the daemon is not ready after two minutes"
     read -r -t 0.1 <> <(:) || true
   done
+}
+
+# Drains the daemon and waits for its end; a second Ctrl-C meanwhile ends it at once.
+stop_daemon() {
+  trap 'kill -KILL "$daemon" 2>/dev/null' INT TERM
+  kill -TERM "$daemon" 2>/dev/null || true
+  wait "$daemon" 2>/dev/null || true
 }
 
 [ $# -le 1 ] || { usage; exit 2; }
@@ -54,19 +69,21 @@ case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
 need_packages deploy/packages.txt
 INFERD_TARGETS="inferd inferd-gateway inferd-worker inferctl inferd-model" build release build/release -DINFERD_TESTS=OFF
-if [ $# -eq 1 ]; then model=$(model_argument "$1"); else model=$(default_model); fi
+if [ $# -eq 1 ]; then model=$(model_argument "$1") || exit 1; else model=$(default_model) || exit 1; fi
 write_configuration "$model"
 
 bin=$PWD/build/release/bin
 "$bin/inferd" --check --config "$run_dir/inferd.yaml" >/dev/null || exit $?
 say "starting inferd with $(basename "$model")"
-"$bin/inferd" --config "$run_dir/inferd.yaml" 2>"$run_dir/inferd.log" &
+# In a session of its own: Ctrl-C reaches this script alone, which then asks the daemon to drain.
+setsid "$bin/inferd" --config "$run_dir/inferd.yaml" 2>"$run_dir/inferd.log" &
 daemon=$!
-trap 'kill -TERM $daemon 2>/dev/null; wait $daemon; exit $?' INT TERM
+trap stop_daemon EXIT
+trap 'exit 0' INT TERM
 wait_until_ready
 
 say "ready; asking: $question"
-"$bin/inferctl" --admin "unix:$run_dir/admin.sock" chat default --message "$question" || fail "no answer: see $run_dir/inferd.log"
+"$bin/inferctl" --admin "unix:$run_dir/admin.sock" chat default --message "$question" || fail_with_log "no answer"
 
 cat <<TEXT
 

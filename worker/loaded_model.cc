@@ -60,7 +60,15 @@ int64_t FileTime(const std::string& path) {
 
 }  // namespace
 
-std::string LoadedModel::fingerprint() const { return "fp_" + Hex(model->fingerprint()); }
+// Of all that decides an answer's bits: the file, and the options that change them.
+std::string LoadedModel::fingerprint() const {
+  uint64_t mixed = model->fingerprint();
+  for (const uint64_t part : {static_cast<uint64_t>(options.kv_cache.type),
+                              static_cast<uint64_t>(options.chat_template), static_cast<uint64_t>(options.context)}) {
+    mixed = (mixed ^ part) * 0x100000001B3u;  // FNV-1a
+  }
+  return "fp_" + Hex(mixed);
+}
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
 
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice) {

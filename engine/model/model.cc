@@ -21,10 +21,34 @@ uint64_t Hash(uint64_t hash, const void* bytes, size_t size) {
   return hash;
 }
 
-// Of the tensor table and a sample of every tensor's bytes: reading all of them would take as long as a cold load.
+// Adds a metadata value to the hash, with its type.
+struct ValueHasher {
+  uint64_t& hash;
+
+  template <typename T>
+  void operator()(const T& number) const {
+    hash = Hash(hash, &number, sizeof number);
+  }
+  void operator()(std::string_view text) const { hash = Hash(hash, text.data(), text.size()); }
+  void operator()(const gguf::Array& array) const {
+    (*this)(array.size);
+    if (array.bytes != nullptr) hash = Hash(hash, array.bytes, array.size * gguf::ValueTypeBytes(array.element_type));
+    for (std::string_view text : array.strings) {
+      (*this)(text.size());
+      (*this)(text);
+    }
+  }
+};
+
+// Of all metadata, the tensor table and a sample of every tensor's bytes: reading all of them would take as long as a
+// cold load.
 uint64_t Fingerprint(const gguf::GgufFile& file) {
   constexpr uint64_t kSample = 256;
   uint64_t hash = kFnvOffset;
+  for (const gguf::Entry& entry : file.entries()) {
+    hash = Hash(hash, entry.key.data(), entry.key.size());
+    std::visit(ValueHasher{hash}, entry.value);
+  }
   for (const gguf::Tensor& tensor : file.tensors()) {
     hash = Hash(hash, tensor.name.data(), tensor.name.size());
     hash = Hash(hash, tensor.dims.data(), sizeof tensor.dims);

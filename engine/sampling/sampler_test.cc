@@ -68,6 +68,10 @@ std::vector<double> Defined(const SamplingOptions& options, const std::vector<fl
 
 TEST(Sampler, GreedyTakesTheLargestLogitAndTheSmallerIdOfEquals) {
   EXPECT_EQ(SampleOnce({.temperature = 0}, {1, 4, 4, 2}, 1), 1);
+  // So small that logits divided by it would overflow.
+  for (const float temperature : {1e-45f, 1e-40f, 1e-30f, 1e-6f}) {
+    EXPECT_EQ(SampleOnce({.temperature = temperature}, {-9, -4, -8, -7}, 1), 1) << temperature;
+  }
   EXPECT_EQ(SampleOnce({.temperature = 0, .logit_bias = {{0, 10.0f}}}, {1, 4, 4, 2}, 1), 0);
 }
 

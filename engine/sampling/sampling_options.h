@@ -20,6 +20,8 @@ namespace inferd::sampling {
 // A logit that no draw and no argmax takes: finite, so that sums over it stay defined.
 constexpr float kBannedLogit = -1e30f;
 
+constexpr float kSmallestTemperature = 1e-5f;
+
 struct SamplingOptions {
   float temperature = 1;                              // 0..2
   int32_t top_k = 0;                                  // 0: off
@@ -34,7 +36,8 @@ struct SamplingOptions {
   std::vector<std::pair<int32_t, float>> logit_bias;  // -100..100; <= -100 bans
   bool ignore_eos = false;
 
-  bool greedy() const { return temperature == 0; }
+  // Below the bound a draw could only take the likeliest token, and logits divided by it would overflow.
+  bool greedy() const { return temperature < kSmallestTemperature; }
 };
 
 // INVALID_ARGUMENT names the field, its value and the range.

@@ -97,7 +97,7 @@ def test_a_truncated_model_is_refused(tmp_path, model_path, protos):
 
 
 def test_a_cache_without_room_for_a_page_is_refused(tmp_path, model_path, protos):
-    code, report, _ = refused(tmp_path, model_path, protos, kv_cache={"bytes": "64KiB"})
+    code, report, _ = refused(tmp_path, model_path, protos, kv_cache={"bytes": "1MiB"})
     assert code in (2, 3) and "kv_cache" in report
 
 
