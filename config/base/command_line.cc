@@ -1,6 +1,7 @@
 // Exceptions of the CLI11 library end here.
 #include "config/base/command_line.h"
 
+#include <cstdio>
 #include <iostream>
 
 namespace inferd {
@@ -10,7 +11,8 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* 
     app.parse(argc, argv);
     return std::nullopt;
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success, std::cout, std::cerr);
+    const int exit_code = app.exit(success, std::cout, std::cerr);
+    return std::cout.flush() ? exit_code : 1;
   } catch (const CLI::ParseError& error) {
     // An unknown verb is more to the point than that a verb is missing.
     const std::vector<std::string> unknown = app.remaining();
@@ -21,6 +23,12 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* 
     }
     return 2;
   }
+}
+
+int FinishOutput(const char* program, int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  std::cerr << program << ": standard output: cannot be written\n";
+  return exit_code == 0 ? 1 : exit_code;
 }
 
 }  // namespace inferd

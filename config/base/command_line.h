@@ -15,4 +15,7 @@ namespace inferd {
 // nullopt: go on. 0: --help or --version was answered. 2: a usage error was explained on stderr.
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv);
 
+// The exit code of a program at its end: 1, with a line on stderr, if what it printed could not be written.
+int FinishOutput(const char* program, int exit_code);
+
 }  // namespace inferd

@@ -164,7 +164,7 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "inferctl: {}\n", MessageOf(status));
     return kExitUsage;
   }
-  return RunVerb(app.get_subcommands().front()->get_name(), flags);
+  return FinishOutput("inferctl", RunVerb(app.get_subcommands().front()->get_name(), flags));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "config/base/status.h"
 #include "engine/tools/make_model.h"
 #include "engine/tools/measure.h"
+#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
@@ -88,16 +89,16 @@ void PrintJson(const std::string& isa, int32_t threads, const MachineLimits& lim
                                 {"int8_ops_per_second", limits.int8_ops_per_second},
                                 {"f32_flops_per_second", limits.f32_flops_per_second},
                                 {"read_bytes_per_second", limits.read_bytes_per_second}};
-  fmt::print("{}\n", json::serialize(json::object{{"machine", machine}, {"results", std::move(results)}}));
+  Print("{}\n", json::serialize(json::object{{"machine", machine}, {"results", std::move(results)}}));
 }
 
 void PrintText(const std::string& isa, int32_t threads, const MachineLimits& limits, const std::vector<Row>& rows) {
-  fmt::print("machine: {}, {} threads, int8 {:.2f} T ops/s, f32 {:.0f} GFLOP/s, read {:.1f} GB/s\n", isa, threads,
-             limits.int8_ops_per_second / 1e12, limits.f32_flops_per_second / 1e9, limits.read_bytes_per_second / 1e9);
-  fmt::print("{:<8} {:>7} {:>10} {:>12} {:>9}\n", "test", "tokens", "sequences", "tokens/s", "of limit");
+  Print("machine: {}, {} threads, int8 {:.2f} T ops/s, f32 {:.0f} GFLOP/s, read {:.1f} GB/s\n", isa, threads,
+        limits.int8_ops_per_second / 1e12, limits.f32_flops_per_second / 1e9, limits.read_bytes_per_second / 1e9);
+  Print("{:<8} {:>7} {:>10} {:>12} {:>9}\n", "test", "tokens", "sequences", "tokens/s", "of limit");
   for (const Row& row : rows) {
-    fmt::print("{:<8} {:>7} {:>10} {:>12.1f} {:>8.0f}%\n", row.test, row.tokens, row.sequences, row.tokens_per_second,
-               100 * row.share_of_limit);
+    Print("{:<8} {:>7} {:>10} {:>12.1f} {:>8.0f}%\n", row.test, row.tokens, row.sequences, row.tokens_per_second,
+          100 * row.share_of_limit);
   }
 }
 

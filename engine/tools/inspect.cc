@@ -11,6 +11,7 @@
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/gguf/parse.h"
+#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
@@ -114,7 +115,7 @@ void PrintJson(const GgufFile& file) {
                             {"parts", file.parts()},         {"size_bytes", file.size_bytes()},
                             {"alignment", file.alignment()}, {"metadata", std::move(metadata)},
                             {"tensors", std::move(tensors)}};
-  fmt::print("{}\n", json::serialize(out));
+  Print("{}\n", json::serialize(out));
 }
 
 std::string ShortText(std::string_view text) {
@@ -146,21 +147,20 @@ std::string TypeText(const Entry& entry) {
 }
 
 void PrintText(const GgufFile& file) {
-  fmt::print("{}: GGUF version {}, {} part(s), {} bytes, alignment {}\n", file.path(), file.version(), file.parts(),
-             file.size_bytes(), file.alignment());
-  fmt::print("\n{} metadata entries\n", file.entries().size());
+  Print("{}: GGUF version {}, {} part(s), {} bytes, alignment {}\n", file.path(), file.version(), file.parts(),
+        file.size_bytes(), file.alignment());
+  Print("\n{} metadata entries\n", file.entries().size());
   for (const Entry& entry : file.entries()) {
-    fmt::print("  {:<44} {:<10} {}\n", gguf::Printable(entry.key), TypeText(entry), ShortValue(entry));
+    Print("  {:<44} {:<10} {}\n", gguf::Printable(entry.key), TypeText(entry), ShortValue(entry));
   }
   uint64_t parameters = 0;
-  fmt::print("\n{} tensors\n", file.tensors().size());
+  Print("\n{} tensors\n", file.tensors().size());
   for (const Tensor& tensor : file.tensors()) {
     parameters += tensor.elements();
-    fmt::print(
-        "  {:<44} {:<8} {:>24} {:>14} bytes\n", gguf::Printable(tensor.name), kernels::TraitsOf(tensor.type).name,
-        fmt::format("[{}]", fmt::join(tensor.dims.begin(), tensor.dims.begin() + tensor.n_dims, ", ")), tensor.bytes);
+    Print("  {:<44} {:<8} {:>24} {:>14} bytes\n", gguf::Printable(tensor.name), kernels::TraitsOf(tensor.type).name,
+          fmt::format("[{}]", fmt::join(tensor.dims.begin(), tensor.dims.begin() + tensor.n_dims, ", ")), tensor.bytes);
   }
-  fmt::print("\n{} parameters\n", parameters);
+  Print("\n{} parameters\n", parameters);
 }
 
 absl::Status Inspect(const Options& options) {

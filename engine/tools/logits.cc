@@ -10,6 +10,7 @@
 
 #include "config/base/status.h"
 #include "engine/model/forward.h"
+#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
@@ -77,9 +78,9 @@ absl::Status Logits(const Options& options) {
   const bool encoder = runnable.model->spec().encoder;
   const int64_t columns = encoder ? runnable.model->spec().width : runnable.model->vocabulary_size();
   if (options.as_json) {
-    fmt::print("{{\"output\":\"{}\",\"shape\":[{},{}]}}\n", encoder ? "hidden" : "logits", count, columns);
+    Print("{{\"output\":\"{}\",\"shape\":[{},{}]}}\n", encoder ? "hidden" : "logits", count, columns);
   } else {
-    fmt::print("{}: {} f32 [{}][{}]\n", options.output, encoder ? "hidden states" : "logits", count, columns);
+    Print("{}: {} f32 [{}][{}]\n", options.output, encoder ? "hidden states" : "logits", count, columns);
   }
   return absl::OkStatus();
 }

@@ -21,5 +21,5 @@ int main(int argc, char** argv) {
   if (const std::optional<int> exit_code = ParseCommandLine(program, argc, argv)) return *exit_code;
   const absl::Status status = action();
   if (!status.ok()) fmt::print(stderr, "inferd-model: {}\n", MessageOf(status));
-  return status.ok() ? 0 : 1;
+  return FinishOutput("inferd-model", status.ok() ? 0 : 1);
 }

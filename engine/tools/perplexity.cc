@@ -16,6 +16,7 @@
 #include "engine/model/forward.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/input.h"
+#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
@@ -126,13 +127,13 @@ absl::Status Perplexity(const Options& options) {
   ASSIGN_OR_RETURN(const Score score, ScoreText(runnable, *tokenizer, std::move(tokens), options));
   const double perplexity = std::exp(score.Mean());
   if (options.as_json) {
-    fmt::print("{}\n", boost::json::serialize(boost::json::object{{"perplexity", perplexity},
-                                                                  {"standard_error", score.Error()},
-                                                                  {"tokens_scored", score.tokens},
-                                                                  {"context", options.context}}));
+    Print("{}\n", boost::json::serialize(boost::json::object{{"perplexity", perplexity},
+                                                             {"standard_error", score.Error()},
+                                                             {"tokens_scored", score.tokens},
+                                                             {"context", options.context}}));
   } else {
-    fmt::print("perplexity {:.4f} +- {:.4f} over {} tokens, context {}\n", perplexity, score.Error(), score.tokens,
-               options.context);
+    Print("perplexity {:.4f} +- {:.4f} over {} tokens, context {}\n", perplexity, score.Error(), score.tokens,
+          options.context);
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "engine/gguf/gguf_file.h"
 #include "engine/tools/http_fetch.h"
 #include "engine/tools/model_source.h"
+#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/verbs.h"
 
@@ -234,9 +235,9 @@ absl::Status Pull(const Options& options) {
     RETURN_IF_ERROR(CheckPart(file, part, digest, files.size() == 1));
     RETURN_IF_ERROR(part.MoveTo(target));
     done.push_back({{"path", target}, {"bytes", part.size()}, {"sha256", digest}});
-    if (!options.as_json) fmt::print("{}\n", target);
+    if (!options.as_json) Print("{}\n", target);
   }
-  if (options.as_json) fmt::print("{}\n", boost::json::serialize(done));
+  if (options.as_json) Print("{}\n", boost::json::serialize(done));
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "engine/model_variables.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/tools/print.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
 
@@ -118,12 +119,12 @@ void Report(const Options& options, const std::string& text, const engine::Finis
   const double decoded = end.usage.completion_tokens > 1 ? end.usage.completion_tokens - 1 : 0;
   const double decode_rate = end.timings.decode_seconds > 0 ? decoded / end.timings.decode_seconds : 0;
   if (options.as_json) {
-    fmt::print("{}\n", json::serialize(json::object{{"text", text},
-                                                    {"finish_reason", View(ReasonName(end.reason))},
-                                                    {"prompt_tokens", end.usage.prompt_tokens},
-                                                    {"completion_tokens", end.usage.completion_tokens},
-                                                    {"first_token_seconds", end.timings.first_token_seconds},
-                                                    {"decode_tokens_per_second", decode_rate}}));
+    Print("{}\n", json::serialize(json::object{{"text", text},
+                                               {"finish_reason", View(ReasonName(end.reason))},
+                                               {"prompt_tokens", end.usage.prompt_tokens},
+                                               {"completion_tokens", end.usage.completion_tokens},
+                                               {"first_token_seconds", end.timings.first_token_seconds},
+                                               {"decode_tokens_per_second", decode_rate}}));
     return;
   }
   fmt::print(stderr, "\n\n{} prompt tokens, first token after {:.0f} ms; {} tokens at {:.1f} tokens/s ({})\n",
@@ -152,7 +153,7 @@ absl::Status Run(const Options& options) {
   ASSIGN_OR_RETURN(const engine::Finished end, reader.ReadAll([&](const std::string& piece) {
     text += piece;
     if (options.as_json) return;
-    fmt::print("{}", piece);
+    Print("{}", piece);
     std::fflush(stdout);
   }));
   if (!end.error.empty()) return Internal("{}", end.error);

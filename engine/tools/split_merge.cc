@@ -9,6 +9,7 @@
 #include "engine/gguf/gguf_file.h"
 #include "engine/gguf/gguf_writer.h"
 #include "engine/gguf/split_name.h"
+#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/verbs.h"
 
@@ -98,7 +99,7 @@ absl::Status Split(const Options& options) {
     const std::string path =
         gguf::FormatSplitName({options.output, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(parts.size())});
     RETURN_IF_ERROR(WriteTensors(writer, parts[i], path, progress));
-    fmt::print("{}\n", path);
+    Print("{}\n", path);
   }
   return absl::OkStatus();
 }
@@ -109,7 +110,7 @@ absl::Status Merge(const Options& options) {
   GgufWriter writer(file->alignment());
   CopyMetadata(*file, writer);
   RETURN_IF_ERROR(WriteTensors(writer, file->tensors(), options.output, progress));
-  fmt::print("{}\n", options.output);
+  Print("{}\n", options.output);
   return absl::OkStatus();
 }
 

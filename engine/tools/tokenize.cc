@@ -12,6 +12,7 @@
 #include "engine/gguf/parse.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/input.h"
+#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
@@ -37,14 +38,14 @@ std::string Shown(const std::string& piece) {
 void PrintColoured(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
   constexpr int kBackgrounds[] = {44, 42, 45, 46};
   for (size_t i = 0; i < ids.size(); ++i) {
-    fmt::print("\033[{};97m{}\033[0m", kBackgrounds[i % std::size(kBackgrounds)], tokenizer.TokenBytes(ids[i], true));
+    Print("\033[{};97m{}\033[0m", kBackgrounds[i % std::size(kBackgrounds)], tokenizer.TokenBytes(ids[i], true));
   }
-  fmt::print("\n\n");
+  Print("\n\n");
 }
 
 void PrintText(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
   if (isatty(STDOUT_FILENO)) PrintColoured(tokenizer, ids);
-  for (const int32_t id : ids) fmt::print("{:>8}  {}\n", id, Shown(tokenizer.TokenBytes(id, true)));
+  for (const int32_t id : ids) Print("{:>8}  {}\n", id, Shown(tokenizer.TokenBytes(id, true)));
   fmt::print(stderr, "{} tokens\n", ids.size());
 }
 
@@ -59,8 +60,7 @@ absl::Status Tokenize(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<int32_t> ids,
                    tokenizer->Encode(text, {.add_special = special, .parse_special = special}));
   if (options.as_json) {
-    fmt::print("{}\n",
-               boost::json::serialize(boost::json::object{{"tokens", boost::json::array(ids.begin(), ids.end())}}));
+    Print("{}\n", boost::json::serialize(boost::json::object{{"tokens", boost::json::array(ids.begin(), ids.end())}}));
   } else {
     PrintText(*tokenizer, ids);
   }

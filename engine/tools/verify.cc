@@ -13,6 +13,7 @@
 #include "engine/self_test.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "engine/tools/print.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
 
@@ -103,10 +104,10 @@ absl::Status Verify(const Options& options) {
     for (const Check& check : checks) {
       out.push_back({{"check", check.name}, {"ok", check.status.ok()}, {"detail", check.detail}});
     }
-    fmt::print("{}\n", json::serialize(json::object{{"path", options.path}, {"ok", ok}, {"checks", std::move(out)}}));
+    Print("{}\n", json::serialize(json::object{{"path", options.path}, {"ok", ok}, {"checks", std::move(out)}}));
   } else {
     for (const Check& check : checks) {
-      fmt::print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, check.detail);
+      Print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, check.detail);
     }
   }
   if (ok) return absl::OkStatus();
