@@ -80,7 +80,7 @@ class Core {
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
   void CountFinished(const Finished& event, MonotonicTime arrival);
   void Send(Request& request, Event event);
-  void EndPlanned(const scheduler::StepPlan& plan);
+  void EndPlanned(scheduler::StepPlan& plan);
   void DropUnread();
   bool WantsAllRows(const Active& active) const;
   uint32_t RunningRequests() const;

@@ -186,8 +186,11 @@ int64_t Scheduler::PrefillBudget(int64_t prompts, const StepPlan& plan) const {
 
 void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
   const bool decode = sequence.state == SequenceState::kDecode;
-  plan.work.push_back(
-      {.id = sequence.spec.id, .first = sequence.computed, .count = count, .completes = count == sequence.pending()});
+  plan.work.push_back({.id = sequence.spec.id,
+                       .first = sequence.computed,
+                       .count = count,
+                       .completes = count == sequence.pending(),
+                       .decode = decode});
   plan.shape.decode_sequences += decode ? 1 : 0;
   plan.shape.prefill_tokens += decode ? 0 : count;
   sequence.last_served_step = step_;

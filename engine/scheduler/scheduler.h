@@ -39,6 +39,7 @@ struct Work {
   SequenceId id;
   int64_t first, count;
   bool completes;  // the last known token is among them: its logits give the next one
+  bool decode;     // of a sequence that generates, else of a prompt
 };
 
 struct StepPlan {
