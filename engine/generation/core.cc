@@ -21,7 +21,7 @@ Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache
       vocabulary_(vocabulary),
       kernels_(kernels),
       clock_(clock),
-      memory_(cache),
+      memory_(cache, options.release_others),
       scheduler_(options.scheduler, memory_) {}
 
 // --------------------------------------------------------------------------------------------------------- beginnings

@@ -14,15 +14,17 @@ using testing::IsEmpty;
 
 class CoreTest : public testing::Test {
  protected:
-  void Create(const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {},
-              int64_t pool_tokens = 0) {
+  void Create(
+      const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}, int64_t pool_tokens = 0,
+      std::function<bool()> release_others = [] { return false; }) {
     if (pool_tokens == 0) pool_tokens = model.blocks * kernels::kPageTokens;
     model_ = std::make_unique<FakeModel>(model);
     core_ = std::make_unique<Core>(
         CoreOptions{
             .scheduler = options,
             .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 4096, .pool_tokens = pool_tokens},
-            .prefix_reuse = model.prefix_reuse},
+            .prefix_reuse = model.prefix_reuse,
+            .release_others = std::move(release_others)},
         *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
   }
   std::shared_ptr<EventQueue> Submit(RequestId id, GenerationRequest request, size_t capacity = 1 << 20) {
@@ -173,6 +175,17 @@ TEST_F(CoreTest, AChoiceThatOutgrowsThePoolEndsItsRequestWithTheOtherChoices) {
   EXPECT_EQ(core_->statistics().steps, static_cast<uint64_t>(model_->runs));
   EXPECT_TRUE(core_->idle());
   EXPECT_EQ(core_->statistics().cache.blocks_used, 0);
+}
+
+TEST_F(CoreTest, ALoneRequestTakesThePagesOfOthersWhoShareTheCache) {
+  std::unique_ptr<cache::Sequence> other;
+  Create({.blocks = 4}, {}, 0, [&other] { return std::exchange(other, nullptr) != nullptr; });
+  other = *model_->cache().NewSequence({});
+  ASSERT_TRUE(model_->cache().Reserve(*other, 128).ok());
+  const Transcript transcript = Complete({.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 240});
+  EXPECT_EQ(transcript.end, absl::OkStatus());
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 240u);
+  EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(CoreTest, LogitsThatAreNotFiniteEndTheirChoiceAlone) {

@@ -46,7 +46,7 @@ struct StepPlan {
   std::vector<Work> work;
   std::vector<SequenceId> preempted;  // lost their pages, will be admitted again
   std::vector<SequenceId> expired;    // past their deadline, cancelled
-  std::vector<SequenceId> oversized;  // alone in the cache and yet without room, cancelled
+  std::vector<SequenceId> oversized;  // alone in the whole cache and yet without room, cancelled
   StepShape shape;
 };
 

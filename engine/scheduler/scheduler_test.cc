@@ -185,6 +185,36 @@ TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
   EXPECT_EQ(memory_->used(), 0);
 }
 
+TEST_F(SchedulerTest, TheLastSequenceTakesTheRoomOfOthersBeforeItEnds) {
+  Create(4);
+  memory_->others = 2;
+  Add(1, 180);
+  EXPECT_EQ(Step(), (Counts{{1, 180}})) << "a prompt";
+  memory_->others = 1;
+  for (int i = 0; i < 76; ++i) EXPECT_EQ(Step(), (Counts{{1, 1}})) << "a stream";
+  EXPECT_EQ(memory_->others, 0);
+  Step();
+  EXPECT_EQ(plan_.oversized, (std::vector<SequenceId>{1})) << "nobody else holds anything";
+}
+
+TEST_F(SchedulerTest, AFirstSequenceTakesTheRoomOfOthersToBegin) {
+  Create(4);
+  memory_->others = 3;
+  memory_->cached[1] = 128;
+  Add(1, 180);
+  EXPECT_EQ(Step(), (Counts{{1, 52}}));
+}
+
+TEST_F(SchedulerTest, OthersKeepTheirRoomWhileASequenceCanGiveWay) {
+  Create(4);
+  memory_->others = 1;
+  Add(1, 60);
+  Add(2, 60);
+  for (int i = 0; i < 10; ++i) Step();
+  EXPECT_EQ(State(2), SequenceState::kPreempted);
+  EXPECT_EQ(memory_->others, 1);
+}
+
 TEST_F(SchedulerTest, PromptsThatWantAllRowsShareTheRowsThatAreSpare) {
   Create(100, {.max_sequences = 4, .max_result_rows = 20});
   scheduler_->Add({.id = 1, .tokens = 100, .arrival = clock_.Now(), .all_rows = true});
