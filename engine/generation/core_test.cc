@@ -122,6 +122,12 @@ TEST_F(CoreTest, ChoicesDifferAndShareThePrompt) {
   EXPECT_EQ(statistics.cache.prefix_tokens_reused, 3u * 192);
 }
 
+TEST_F(CoreTest, ThePromptOfManyChoicesIsOneLoad) {
+  Create({});
+  Submit(1, {.prompt = Prompt(200), .choices = 16});
+  EXPECT_EQ(core_->load().prefill_tokens, 200 + 15 * 8) << "the page that is not full is computed for each";
+}
+
 TEST_F(CoreTest, ARepeatedPromptComesFromThePrefixCacheUnlessTheSaltDiffers) {
   Create({});
   GenerationRequest request{.prompt = Prompt(200), .seed = 1, .max_tokens = 10, .logprobs = 3};

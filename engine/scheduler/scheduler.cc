@@ -2,6 +2,7 @@
 #include "engine/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "config/base/status.h"
@@ -51,9 +52,16 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 
 Load Scheduler::load() const {
   Load load;
+  std::set<SequenceId> lost_leaders;
   for (const auto& [id, sequence] : sequences_) {
     ++(sequence.running() ? load.running_sequences : load.waiting_sequences);
-    if (sequence.state != SequenceState::kDecode) load.prefill_tokens += sequence.pending();
+    if (sequence.state == SequenceState::kDecode) continue;
+    load.prefill_tokens += sequence.pending();
+    if (!sequence.waiting() || !sequence.spec.shared_prefix) continue;
+    // What it shares is counted with its leader, or with the first of those whose leader has ended.
+    const auto [leader, shared] = *sequence.spec.shared_prefix;
+    const bool counted = Find(leader) != nullptr || !lost_leaders.insert(leader).second;
+    if (counted) load.prefill_tokens -= std::min(shared, sequence.pending());
   }
   return load;
 }

@@ -176,6 +176,19 @@ TEST_F(SchedulerTest, ALostLeaderIsNotWaitedFor) {
   EXPECT_EQ(Step(), (Counts{{2, 256}}));
 }
 
+TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
+  Create(100);
+  Add(1, 1000);
+  for (SequenceId id = 2; id <= 16; ++id) {
+    scheduler_->Add({.id = id, .tokens = 1000, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 960}});
+  }
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 15 * 40);
+  Step();
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 744 + 15 * 40);
+  scheduler_->Cancel(1);
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 14 * 40) << "the next one computes it";
+}
+
 TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
   Create(2);
   Add(1, 1000);
