@@ -84,7 +84,8 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
       runner_(*device_),
       core_({.scheduler = SchedulerOptionsOf(options),
              .limits = limits,
-             .prefix_reuse = device_->options().cache.prefix_reuse},
+             .prefix_reuse = device_->options().cache.prefix_reuse,
+             .release_others = [this] { return embedder_.ReleaseAll(); }},
             runner_, device_->cache(), vocabulary_, kernels, clock),
       embedder_(*device_) {
   Publish();

@@ -8,8 +8,8 @@
 //
 // A group is a set of layers with one window: a page of a group holds 64 tokens of all its layers. Pages are reference
 // counted; a full page is entered in the prefix index, and when no sequence holds it any more it stays there until the
-// pool needs its memory (least recently used first). Pages wholly before a group's window are dropped as the sequence
-// grows. Sequences write only to pages that they alone hold: a shared page is copied first.
+// pool needs its memory (least recently used first, of one text its end first). Pages wholly before a group's window
+// are dropped as the sequence grows. Sequences write only to pages that they alone hold: a shared page is copied first.
 //
 // Not thread-safe: the engine's thread owns it.
 #pragma once

@@ -178,6 +178,25 @@ TEST(KvCache, EvictsTheLeastRecentlyUsed) {
   EXPECT_EQ(cache->AttachPrefix(*gone, second), 0);
 }
 
+TEST(KvCache, EvictsTheEndOfAPrefixBeforeItsBeginning) {
+  const std::vector<int32_t> text = Tokens(193);  // three full pages
+  for (const int64_t chunk : {193, 65, 1}) {
+    auto cache = Make(Layout(), 12);  // four pages of 64 tokens
+    {
+      auto sequence = *cache->NewSequence({});
+      for (int64_t done = 0; done < 193; done += chunk) {
+        const int64_t count = std::min<int64_t>(chunk, 193 - done);
+        ASSERT_TRUE(Grow(*cache, *sequence, std::span(text).subspan(done, count)).ok());
+      }
+    }
+    EXPECT_EQ(cache->Stats().blocks_cached, 9);
+    auto other = *cache->NewSequence({}), again = *cache->NewSequence({});
+    ASSERT_TRUE(cache->Reserve(*other, 128).ok());  // needs two pages, one is free
+    EXPECT_EQ(cache->Stats().pages_evicted, 1u);
+    EXPECT_EQ(cache->AttachPrefix(*again, text), 128) << "computed by " << chunk;
+  }
+}
+
 TEST(KvCache, ForksShareUntilTheyWrite) {
   auto cache = Make(Layout(), 30);
   auto a = *cache->NewSequence({});

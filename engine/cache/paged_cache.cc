@@ -126,10 +126,9 @@ int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> to
   }
   nodes.resize(usable);
   if (usable == 0) return 0;
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) index_.Touch(**node);  // beginnings outlive their ends
-
   s.length_ = s.reserved_ = static_cast<int64_t>(usable) * kPage;
   s.chain_ = nodes.back()->chain;
+  index_.TouchChain(s.chain_);
   for (int32_t group = 0; group < groups(); ++group) {
     s.dropped_[group] = std::min<int64_t>(FirstVisiblePage(group, s.length_), static_cast<int64_t>(usable));
     for (int64_t i = 0; i < static_cast<int64_t>(usable); ++i) {
@@ -211,7 +210,7 @@ void PagedCache::EraseNode(PrefixIndex::Node& node) {
 
 void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
   auto& s = static_cast<PagedSequence&>(sequence);
-  const int64_t end = s.length_ + static_cast<int64_t>(tokens.size());
+  const int64_t begin = s.length_, end = begin + static_cast<int64_t>(tokens.size());
   CHECK(end <= s.reserved_);
   for (int32_t token : tokens) {
     s.tail_.push_back(token);
@@ -221,6 +220,7 @@ void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
     }
     ++s.length_;
   }
+  if (end / kPage > begin / kPage) index_.TouchChain(s.chain_);
   DropPassedPages(s);
 }
 

@@ -47,7 +47,11 @@ PrefixIndex::Node* PrefixIndex::Insert(uint64_t parent, std::span<const int32_t>
   return &node;
 }
 
-void PrefixIndex::Touch(Node& node) { uses_.splice(uses_.end(), uses_, node.use); }
+void PrefixIndex::TouchChain(uint64_t chain) {
+  for (auto found = nodes_.find(chain); found != nodes_.end(); found = nodes_.find(found->second.parent)) {
+    uses_.splice(uses_.end(), uses_, found->second.use);
+  }
+}
 
 void PrefixIndex::Erase(Node& node) {
   uses_.erase(node.use);

@@ -37,7 +37,8 @@ class PrefixIndex {
   Node* Find(uint64_t parent, std::span<const int32_t> tokens);
   // nullptr if the place is taken: by the same tokens, or (once in 2^64) by others with the same hash.
   Node* Insert(uint64_t parent, std::span<const int32_t> tokens, std::vector<int32_t> pages);
-  void Touch(Node& node);  // makes it the most recently used
+  // Makes the nodes from this one back to the root the most recently used, so that ends are dropped before beginnings.
+  void TouchChain(uint64_t chain);
   void Erase(Node& node);
   // Visits nodes from the oldest until `stop` says true; the visitor may erase the node that it is given.
   void VisitOldest(const std::function<bool(Node&)>& stop);

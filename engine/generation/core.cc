@@ -21,7 +21,7 @@ Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache
       vocabulary_(vocabulary),
       kernels_(kernels),
       clock_(clock),
-      memory_(cache),
+      memory_(cache, options.release_others),
       scheduler_(options.scheduler, memory_) {}
 
 // --------------------------------------------------------------------------------------------------------- beginnings
@@ -81,7 +81,7 @@ bool Core::WantsAllRows(const Active& active) const {
 
 bool Core::Step() {
   const MonotonicTime begin = clock_.Now();
-  const scheduler::StepPlan plan = scheduler_.Plan(begin);
+  scheduler::StepPlan plan = scheduler_.Plan(begin);
   EndPlanned(plan);
   if (plan.work.empty()) return false;
   absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
@@ -101,14 +101,21 @@ bool Core::Step() {
   return true;
 }
 
-// Sequences that the plan has ended without computing them.
-void Core::EndPlanned(const scheduler::StepPlan& plan) {
+// Sequences that the plan has ended without computing them. Their requests end with all choices, also with those that
+// the plan has work for.
+void Core::EndPlanned(scheduler::StepPlan& plan) {
   const auto end = [this](scheduler::SequenceId id, const absl::Status& status) {
     const auto active = active_.find(id);
     if (active != active_.end()) Cancel(active->second.request->id, status);
   };
   for (scheduler::SequenceId id : plan.expired) end(id, DeadlineExceeded("the deadline passed before the last token"));
   for (scheduler::SequenceId id : plan.oversized) end(id, ResourceExhausted("the sequence outgrew the KV cache"));
+  std::erase_if(plan.work, [&](const scheduler::Work& work) {
+    if (active_.contains(work.id)) return false;
+    plan.shape.decode_sequences -= work.decode ? 1 : 0;
+    plan.shape.prefill_tokens -= work.decode ? 0 : work.count;
+    return true;
+  });
 }
 
 std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,6 +34,8 @@ struct CoreOptions {
   scheduler::SchedulerOptions scheduler;
   RequestLimits limits;
   bool prefix_reuse = true;
+  // Called in a step where generation lacks room: others who share the cache give back what they hold, or false.
+  std::function<bool()> release_others = [] { return false; };
 };
 
 class Core {
@@ -80,7 +83,7 @@ class Core {
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
   void CountFinished(const Finished& event, MonotonicTime arrival);
   void Send(Request& request, Event event);
-  void EndPlanned(const scheduler::StepPlan& plan);
+  void EndPlanned(scheduler::StepPlan& plan);
   void DropUnread();
   bool WantsAllRows(const Active& active) const;
   uint32_t RunningRequests() const;

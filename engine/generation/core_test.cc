@@ -14,14 +14,18 @@ using testing::IsEmpty;
 
 class CoreTest : public testing::Test {
  protected:
-  void Create(const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}) {
+  void Create(
+      const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}, int64_t pool_tokens = 0,
+      std::function<bool()> release_others = [] { return false; }) {
+    if (pool_tokens == 0) pool_tokens = model.blocks * kernels::kPageTokens;
     model_ = std::make_unique<FakeModel>(model);
-    core_ = std::make_unique<Core>(CoreOptions{.scheduler = options,
-                                               .limits = {.vocabulary_size = FakeModel::kVocabulary,
-                                                          .context_tokens = 4096,
-                                                          .pool_tokens = model.blocks * kernels::kPageTokens},
-                                               .prefix_reuse = model.prefix_reuse},
-                                   *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
+    core_ = std::make_unique<Core>(
+        CoreOptions{
+            .scheduler = options,
+            .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 4096, .pool_tokens = pool_tokens},
+            .prefix_reuse = model.prefix_reuse,
+            .release_others = std::move(release_others)},
+        *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
   }
   std::shared_ptr<EventQueue> Submit(RequestId id, GenerationRequest request, size_t capacity = 1 << 20) {
     auto queue = std::make_shared<EventQueue>(capacity, [] {});
@@ -118,6 +122,12 @@ TEST_F(CoreTest, ChoicesDifferAndShareThePrompt) {
   EXPECT_EQ(statistics.cache.prefix_tokens_reused, 3u * 192);
 }
 
+TEST_F(CoreTest, ThePromptOfManyChoicesIsOneLoad) {
+  Create({});
+  Submit(1, {.prompt = Prompt(200), .choices = 16});
+  EXPECT_EQ(core_->load().prefill_tokens, 200 + 15 * 8) << "the page that is not full is computed for each";
+}
+
 TEST_F(CoreTest, ARepeatedPromptComesFromThePrefixCacheUnlessTheSaltDiffers) {
   Create({});
   GenerationRequest request{.prompt = Prompt(200), .seed = 1, .max_tokens = 10, .logprobs = 3};
@@ -155,6 +165,33 @@ TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
   transcript.Read(*queue);
   EXPECT_EQ(transcript.end->code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(transcript.choices.at(0).tokens.size(), 10u);
+}
+
+// The second choice gives way to the first, which outgrows the pool: its end makes room for the second, in the plan of
+// the very step that ends their request.
+TEST_F(CoreTest, AChoiceThatOutgrowsThePoolEndsItsRequestWithTheOtherChoices) {
+  Create({.blocks = 4}, {}, /*pool_tokens=*/4096);
+  const auto queue = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .choices = 2});
+  while (core_->Step()) clock_.Advance(std::chrono::milliseconds(1));
+  Transcript transcript;
+  transcript.Read(*queue);
+  EXPECT_EQ(transcript.end->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 256u - 10 + 1);
+  EXPECT_GT(core_->statistics().preemptions, 0u);
+  EXPECT_EQ(core_->statistics().steps, static_cast<uint64_t>(model_->runs));
+  EXPECT_TRUE(core_->idle());
+  EXPECT_EQ(core_->statistics().cache.blocks_used, 0);
+}
+
+TEST_F(CoreTest, ALoneRequestTakesThePagesOfOthersWhoShareTheCache) {
+  std::unique_ptr<cache::Sequence> other;
+  Create({.blocks = 4}, {}, 0, [&other] { return std::exchange(other, nullptr) != nullptr; });
+  other = *model_->cache().NewSequence({});
+  ASSERT_TRUE(model_->cache().Reserve(*other, 128).ok());
+  const Transcript transcript = Complete({.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 240});
+  EXPECT_EQ(transcript.end, absl::OkStatus());
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 240u);
+  EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(CoreTest, LogitsThatAreNotFiniteEndTheirChoiceAlone) {

@@ -36,7 +36,7 @@ bool Embedder::Step(MonotonicTime now) {
   DropEnded(now);
   const std::vector<Part> parts = PlanPass();
   if (parts.empty()) {
-    ReleaseAllButFirst();
+    ReleaseAfter(1);
   } else {
     if (const absl::Status status = RunPass(parts); !status.ok()) CancelAll(Annotate(status, "forward pass"));
   }
@@ -63,14 +63,21 @@ void Embedder::DropEnded(MonotonicTime now) {
   });
 }
 
-// Inputs that were begun may hold the pages that the first one waits for; they begin again later.
-void Embedder::ReleaseAllButFirst() {
-  bool first = true;
+// Inputs that were begun may hold the pages that the first ones, or others, wait for; they begin again later.
+bool Embedder::ReleaseAfter(size_t kept) {
+  bool released = false;
   for (const std::unique_ptr<Job>& job : jobs_) {
-    for (size_t i = job->first_open; i < job->inputs.size(); ++i) {
-      if (!std::exchange(first, false) && !job->inputs[i].complete) job->inputs[i] = {};
+    for (Input& input : std::span(job->inputs).subspan(job->first_open)) {
+      if (input.complete) continue;
+      if (kept > 0) {
+        --kept;
+        continue;
+      }
+      released = released || input.sequence != nullptr;
+      input = {};
     }
   }
+  return released;
 }
 
 void Embedder::CancelAll(const absl::Status& status) {

@@ -3,6 +3,7 @@
 //   Embedder embedder(device);
 //   embedder.Submit({.inputs = {tokens}, .done = [](auto vectors) { ... }});
 //   while (embedder.Step(now)) {}               // one forward pass each
+//   embedder.ReleaseAll();                      // between passes, where somebody else needs the pages
 //
 // A pass takes parts of as many inputs as fit; an input of a decoder may take several passes, an encoder sees each
 // input whole. Results do not depend on that.
@@ -46,6 +47,8 @@ class Embedder {
   void Submit(EmbeddingRequest request);
   // False: there was nothing to do, or no room in the cache.
   bool Step(MonotonicTime now);
+  // Gives back the pages of all inputs that were begun: they begin again. False: there were none.
+  bool ReleaseAll() { return ReleaseAfter(0); }
   bool idle() const { return jobs_.empty(); }
   size_t requests() const { return jobs_.size(); }
   // Ends all requests with this status.
@@ -75,7 +78,7 @@ class Embedder {
   absl::Status RunPass(const std::vector<Part>& parts);
   absl::Status TakeRows(const Part& part, std::span<const float> rows);
   bool PoolsLastToken() const;
-  void ReleaseAllButFirst();
+  bool ReleaseAfter(size_t kept);
 
   device::Device& device_;
   std::deque<std::unique_ptr<Job>> jobs_;

@@ -1,13 +1,15 @@
 // The KV cache as the scheduler sees it: room by sequence id.
 //
-//   SequenceMemory memory(cache);
+//   SequenceMemory memory(cache, [] { return false; });
 //   memory.Describe(id, {.tokens = &choice.tokens(), .key = {.tenant_salt = salt}});
 //   scheduler::Scheduler scheduler(options, memory);
 //   model::SequenceStep step{.sequence = memory.Get(id), ...};
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
@@ -23,7 +25,9 @@ class SequenceMemory : public scheduler::KvMemory {
     bool reuse_prefix = true;
   };
 
-  explicit SequenceMemory(cache::KvCache& cache) : cache_(cache) {}
+  // `release_others` makes those who share the cache give back what they hold; false: they hold nothing.
+  SequenceMemory(cache::KvCache& cache, std::function<bool()> release_others)
+      : cache_(cache), release_others_(std::move(release_others)) {}
 
   // Before the scheduler hears of the sequence, and after it has ended.
   void Describe(scheduler::SequenceId id, Description description) { descriptions_[id] = description; }
@@ -35,11 +39,13 @@ class SequenceMemory : public scheduler::KvMemory {
   int64_t Start(scheduler::SequenceId id) override;
   bool Reserve(scheduler::SequenceId id, int64_t tokens) override;
   void Release(scheduler::SequenceId id) override;
+  bool ReleaseOthers() override { return release_others_(); }
   int64_t AvailableBlocks() const override { return cache_.AvailableBlocks(); }
   int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
 
  private:
   cache::KvCache& cache_;
+  const std::function<bool()> release_others_;
   std::map<scheduler::SequenceId, Description> descriptions_;
   std::map<scheduler::SequenceId, std::unique_ptr<cache::Sequence>> sequences_;
 };

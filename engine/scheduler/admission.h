@@ -25,7 +25,7 @@ struct Load {
   int64_t waiting_requests = 0;
   int64_t running_sequences = 0;
   int64_t waiting_sequences = 0;
-  int64_t prefill_tokens = 0;  // of running and waiting sequences, not computed yet
+  int64_t prefill_tokens = 0;  // of running and waiting sequences, not computed yet; a shared prefix once
 };
 
 struct Arrival {

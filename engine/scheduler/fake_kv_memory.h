@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 #include "engine/scheduler/kv_memory.h"
 
@@ -45,11 +46,13 @@ class FakeKvMemory : public KvMemory {
     used_ -= BlocksFor(held->second);
     held_.erase(held);
   }
-  int64_t AvailableBlocks() const override { return total_ - used_; }
+  bool ReleaseOthers() override { return std::exchange(others, 0) > 0; }
+  int64_t AvailableBlocks() const override { return total_ - used_ - others; }
   int64_t BlocksFor(int64_t tokens) const override { return (tokens + 63) / 64; }
 
   int64_t used() const { return used_; }
   std::map<SequenceId, int64_t> cached;
+  int64_t others = 0;  // blocks that the scheduler knows nothing of
 
  private:
   int64_t total_, used_ = 0;

@@ -18,6 +18,8 @@ class KvMemory {
   virtual bool Reserve(SequenceId id, int64_t tokens) = 0;
   // Gives back all that the sequence holds.
   virtual void Release(SequenceId id) = 0;
+  // Takes back what users of the pool hold that the scheduler does not know. False: they hold nothing.
+  virtual bool ReleaseOthers() = 0;
 
   virtual int64_t AvailableBlocks() const = 0;          // that Reserve could get now
   virtual int64_t BlocksFor(int64_t tokens) const = 0;  // that a sequence of that many tokens holds at most

@@ -2,6 +2,7 @@
 #include "engine/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "config/base/status.h"
@@ -51,9 +52,16 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 
 Load Scheduler::load() const {
   Load load;
+  std::set<SequenceId> lost_leaders;
   for (const auto& [id, sequence] : sequences_) {
     ++(sequence.running() ? load.running_sequences : load.waiting_sequences);
-    if (sequence.state != SequenceState::kDecode) load.prefill_tokens += sequence.pending();
+    if (sequence.state == SequenceState::kDecode) continue;
+    load.prefill_tokens += sequence.pending();
+    if (!sequence.waiting() || !sequence.spec.shared_prefix) continue;
+    // What it shares is counted with its leader, or with the first of those whose leader has ended.
+    const auto [leader, shared] = *sequence.spec.shared_prefix;
+    const bool counted = Find(leader) != nullptr || !lost_leaders.insert(leader).second;
+    if (counted) load.prefill_tokens -= std::min(shared, sequence.pending());
   }
   return load;
 }
@@ -138,6 +146,7 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
     if (WaitsForLeader(*sequence)) continue;
     while (running >= options_.max_sequences || !Admit(*sequence, running)) {
       if (running == 0) {
+        if (memory_.ReleaseOthers()) continue;
         plan.oversized.push_back(sequence->spec.id);
         Cancel(sequence->spec.id);
         break;
@@ -186,8 +195,11 @@ int64_t Scheduler::PrefillBudget(int64_t prompts, const StepPlan& plan) const {
 
 void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
   const bool decode = sequence.state == SequenceState::kDecode;
-  plan.work.push_back(
-      {.id = sequence.spec.id, .first = sequence.computed, .count = count, .completes = count == sequence.pending()});
+  plan.work.push_back({.id = sequence.spec.id,
+                       .first = sequence.computed,
+                       .count = count,
+                       .completes = count == sequence.pending(),
+                       .decode = decode});
   plan.shape.decode_sequences += decode ? 1 : 0;
   plan.shape.prefill_tokens += decode ? 0 : count;
   sequence.last_served_step = step_;
@@ -244,6 +256,7 @@ bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& p
   while (!memory_.Reserve(sequence.spec.id, tokens)) {
     const Ranked running = Running();
     if (running.size() == 1) {
+      if (memory_.ReleaseOthers()) continue;
       plan.oversized.push_back(sequence.spec.id);
       return false;
     }

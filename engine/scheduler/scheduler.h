@@ -39,13 +39,14 @@ struct Work {
   SequenceId id;
   int64_t first, count;
   bool completes;  // the last known token is among them: its logits give the next one
+  bool decode;     // of a sequence that generates, else of a prompt
 };
 
 struct StepPlan {
   std::vector<Work> work;
   std::vector<SequenceId> preempted;  // lost their pages, will be admitted again
   std::vector<SequenceId> expired;    // past their deadline, cancelled
-  std::vector<SequenceId> oversized;  // alone in the cache and yet without room, cancelled
+  std::vector<SequenceId> oversized;  // alone in the whole cache and yet without room, cancelled
   StepShape shape;
 };
 

@@ -176,6 +176,19 @@ TEST_F(SchedulerTest, ALostLeaderIsNotWaitedFor) {
   EXPECT_EQ(Step(), (Counts{{2, 256}}));
 }
 
+TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
+  Create(100);
+  Add(1, 1000);
+  for (SequenceId id = 2; id <= 16; ++id) {
+    scheduler_->Add({.id = id, .tokens = 1000, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 960}});
+  }
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 15 * 40);
+  Step();
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 744 + 15 * 40);
+  scheduler_->Cancel(1);
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 14 * 40) << "the next one computes it";
+}
+
 TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
   Create(2);
   Add(1, 1000);
@@ -183,6 +196,36 @@ TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
   EXPECT_EQ(plan_.oversized, (std::vector<SequenceId>{1}));
   EXPECT_TRUE(scheduler_->idle());
   EXPECT_EQ(memory_->used(), 0);
+}
+
+TEST_F(SchedulerTest, TheLastSequenceTakesTheRoomOfOthersBeforeItEnds) {
+  Create(4);
+  memory_->others = 2;
+  Add(1, 180);
+  EXPECT_EQ(Step(), (Counts{{1, 180}})) << "a prompt";
+  memory_->others = 1;
+  for (int i = 0; i < 76; ++i) EXPECT_EQ(Step(), (Counts{{1, 1}})) << "a stream";
+  EXPECT_EQ(memory_->others, 0);
+  Step();
+  EXPECT_EQ(plan_.oversized, (std::vector<SequenceId>{1})) << "nobody else holds anything";
+}
+
+TEST_F(SchedulerTest, AFirstSequenceTakesTheRoomOfOthersToBegin) {
+  Create(4);
+  memory_->others = 3;
+  memory_->cached[1] = 128;
+  Add(1, 180);
+  EXPECT_EQ(Step(), (Counts{{1, 52}}));
+}
+
+TEST_F(SchedulerTest, OthersKeepTheirRoomWhileASequenceCanGiveWay) {
+  Create(4);
+  memory_->others = 1;
+  Add(1, 60);
+  Add(2, 60);
+  for (int i = 0; i < 10; ++i) Step();
+  EXPECT_EQ(State(2), SequenceState::kPreempted);
+  EXPECT_EQ(memory_->others, 1);
 }
 
 TEST_F(SchedulerTest, PromptsThatWantAllRowsShareTheRowsThatAreSpare) {
