@@ -5,6 +5,7 @@
 #include "gateway/auth/api_keys.h"
 #include "gateway/http/request_id.h"
 #include "gateway/openai/errors.h"
+#include "gateway/openai/valid_text.h"
 #include "gateway/routing/route_table.h"
 
 namespace inferd::gateway {
@@ -22,7 +23,7 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* k
     route = &table->models().front();
   }
   if (route == nullptr && !serving.upstream.routes.known()) return Unavailable("the models are not known yet");
-  if (route == nullptr) return NotFound("the model '{}' does not exist", named.substr(0, 128));
+  if (route == nullptr) return NotFound("the model '{}' does not exist", ValidText(named, 128));
   if (key != nullptr && !key->MayUse(route->model)) {
     return PermissionDenied("the API key may not use the model '{}'", route->model);
   }
