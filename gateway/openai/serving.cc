@@ -1,5 +1,10 @@
 #include "gateway/openai/serving.h"
 
+#include <openssl/sha.h>
+
+#include <array>
+
+#include "absl/strings/escaping.h"
 #include "config/base/clock.h"
 #include "config/base/status.h"
 #include "gateway/auth/api_keys.h"
@@ -39,6 +44,16 @@ uint64_t StickyOf(const ApiKey* key, const std::string& user) {
   if (!user.empty()) return StickyHash(user);
   if (key != nullptr) return StickyHash(key->name);
   return RandomBits();
+}
+
+std::string CacheSaltOf(const ApiKey* key, std::string_view salt) {
+  if (key == nullptr) return std::string(salt);
+  // The length keeps "a" with "b" apart from "ab" with "".
+  std::string text = fmt::format("{}:{}{}", key->name.size(), key->name, salt);
+  std::array<char, SHA256_DIGEST_LENGTH> hash;
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(hash.data()));
+  return absl::BytesToHexString(absl::string_view(hash.data(), hash.size()));
 }
 
 std::string MakeAnswerId(std::string_view prefix) { return std::string(prefix) + RandomHex(24); }
