@@ -87,6 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"SizeBeyond64Bits", "limits: {body: 99999999999TiB}\n",
                   "1: limits.body: \"99999999999TiB\" is not a size"},
         BadConfig{"FractionOfSize", "limits: {body: 1.5MiB}\n", "1: limits.body: \"1.5MiB\" is not a size"},
+        BadConfig{"HeadThatNoConnectionReads", "limits: {header: 65KiB}\n",
+                  "1: limits.header: 65KiB is out of range 1KiB..64KiB"},
         BadConfig{"OutOfRange", "limits: {body: 2GiB}\n", "1: limits.body: 2GiB is out of range 1KiB..1GiB"},
         BadConfig{"DurationWithoutUnit", "supervisor: {drain: 30}\n", "1: supervisor.drain: \"30\" is not a duration"},
         BadConfig{"NotANumber", "limits: {connections: many}\n",

@@ -77,12 +77,12 @@ void VisitAuth(AuthOptions& o, Visitor& v) {
 
 void VisitLimits(LimitOptions& o, Visitor& v) {
   v.Bytes({"body", "Largest request body."}, o.body, {1024, kGiB});
-  v.Bytes({"header", "Largest request line and headers together."}, o.header, {1024, 1 << 20});
+  v.Bytes({"header", "Largest request line and headers together."}, o.header, {1024, 64 << 10});
   v.Duration({"header_timeout", "Longest time for the headers of a request to arrive."}, o.header_timeout,
              {100, kHourMs});
   v.Duration({"body_timeout", "Longest time for the body of a request to arrive."}, o.body_timeout, {100, kHourMs});
   v.Duration({"idle_timeout", "A connection without a request is closed after this."}, o.idle_timeout, {100, kDayMs});
-  v.Number({"connections", "HTTP connections that may be open."}, o.connections, {1, 1'000'000});
+  v.Number({"connections", "Connections that may be open, HTTP and gRPC together."}, o.connections, {1, 1'000'000});
   v.Number({"requests_per_minute", "Per key, or per client address if no key is asked for; 0: any number."},
            o.requests_per_minute, {0, 1'000'000});
 }

@@ -65,7 +65,8 @@ struct Gateway::Parts {
         app(Serving{upstream, metrics}, *access, metrics_page),
         pool(IoThreads()),
         server(pool, app, MakeHttpOptions(config.limits)),
-        public_server(pool, Serving{upstream, metrics}, *access, config.limits.body),
+        public_server(pool, Serving{upstream, metrics}, *access,
+                      {.max_message_bytes = config.limits.body, .idle_timeout = config.limits.idle_timeout}),
         refresher(pool.At(0), *access) {
     routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
     follower = std::make_unique<RouteFollower>(admin, routes);
@@ -96,7 +97,7 @@ absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& co
                    Access::Create(config.auth.keys_file, config.limits.requests_per_minute, Clock::System()));
   auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
   parts->server.Listen(std::move(sockets.http));
-  parts->public_server.Listen(std::move(sockets.grpc));
+  parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit());
   return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 

@@ -42,6 +42,8 @@ absl::StatusOr<ApiKey> ParseKey(const YAML::Node& node, const std::string& place
       has_hash = true;
     } else if (name == "models") {
       key.models = field.second.as<std::vector<std::string>>();
+      // Who writes an empty list means "none", which is not what it would do.
+      if (key.models.empty()) return InvalidArgument("{}: models is an empty list; leave it out to allow all", place);
     } else if (name == "requests_per_minute") {
       key.requests_per_minute = field.second.as<uint32_t>();
       if (*key.requests_per_minute > kMaxRequestsPerMinute) {

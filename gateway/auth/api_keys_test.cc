@@ -53,6 +53,7 @@ TEST(ApiKeys, NamesFileAndLineOfAnError) {
       {fmt::format("keys:\n- {{sha256: {}}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}}}\n- {{name: a, sha256: {}}}", kFoo, kBar), "keys.yaml:3"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, model: x}}", kFoo), "keys.yaml:2"},
+      {fmt::format("keys:\n- {{name: a, sha256: {}, models: []}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, requests_per_minute: many}}", kFoo), "keys.yaml:2"},
       {"keys:\n- [", "keys.yaml:"},
   };

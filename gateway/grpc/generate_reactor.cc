@@ -74,6 +74,7 @@ Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {
   if (model.ok()) {
     state->request.set_model(*model);
     state->request.set_request_id(state->call.id());
+    state->request.set_cache_salt(CacheSaltOf(state->call.key(), state->request.cache_salt()));
     status = co_await SendEvents(*state);
   }
   state->reactor->Finish(state->call.End(status, state->serving.metrics));

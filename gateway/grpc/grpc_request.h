@@ -37,6 +37,8 @@ class GrpcRequest {
 
   ModelCall MakeCall(const std::string& model, const std::string& user) const;
   const std::string& id() const { return id_; }
+  // Null before Admit(), and where no key is asked for.
+  const ApiKey* key() const { return key_.get(); }
   TimePoint arrived() const { return arrived_; }
   TimePoint deadline() const { return deadline_; }
   RequestRecord& record() { return record_; }

@@ -36,9 +36,9 @@ Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving ser
     unary->request.set_model(*model);
     ModelCall call = unary->call.MakeCall(*model, "");
     call.parent = &unary->context;
-    auto start_there = [&](WorkerConnection& worker, grpc::ClientContext* context, Response* response,
-                           std::function<void(grpc::Status)> done) {
-      start(*worker.inference, context, &unary->request, response, std::move(done));
+    auto start_there = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                           Response* response, std::function<void(grpc::Status)> done) {
+      start(*worker.inference, context.get(), &unary->request, response, std::move(done));
     };
     absl::StatusOr<Response> answer =
         co_await CallModel<Response>(serving.upstream, std::move(call), executor, start_there);

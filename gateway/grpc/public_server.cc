@@ -8,6 +8,7 @@
 #include "config/base/status.h"
 #include "gateway/grpc/inference_service.h"
 #include "gateway/http/acceptor.h"
+#include "gateway/http/connection_limit.h"
 #include "gateway/http/io_pool.h"
 
 namespace inferd::gateway {
@@ -15,12 +16,13 @@ namespace {
 
 constexpr char kServiceName[] = "inferd.v1.Inference";
 
-std::unique_ptr<grpc::Server> BuildServer(grpc::Service& service, size_t max_message_bytes) {
+std::unique_ptr<grpc::Server> BuildServer(grpc::Service& service, const PublicServerOptions& options) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<size_t>(max_message_bytes, 1 << 30)));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<size_t>(options.max_message_bytes, 1 << 30)));
   builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(options.idle_timeout.count()));
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
   builder.RegisterService(&service);
@@ -30,8 +32,8 @@ std::unique_ptr<grpc::Server> BuildServer(grpc::Service& service, size_t max_mes
 }  // namespace
 
 struct PublicServer::Parts {
-  Parts(IoPool& io_pool, const Serving& serving, Access& access, size_t max_message_bytes)
-      : pool(io_pool), service(io_pool, serving, access), server(BuildServer(service, max_message_bytes)) {
+  Parts(IoPool& io_pool, const Serving& serving, Access& access, const PublicServerOptions& options)
+      : pool(io_pool), service(io_pool, serving, access), server(BuildServer(service, options)) {
     CHECK(server != nullptr);
     server->GetHealthCheckService()->SetServingStatus(kServiceName, true);
   }
@@ -42,16 +44,18 @@ struct PublicServer::Parts {
   std::shared_ptr<Acceptor> acceptor;
 };
 
-PublicServer::PublicServer(IoPool& pool, const Serving& serving, Access& access, size_t max_message_bytes)
-    : parts_(std::make_unique<Parts>(pool, serving, access, max_message_bytes)) {}
+PublicServer::PublicServer(IoPool& pool, const Serving& serving, Access& access, PublicServerOptions options)
+    : parts_(std::make_unique<Parts>(pool, serving, access, options)) {}
 
 PublicServer::~PublicServer() = default;
 
-void PublicServer::Listen(UniqueFd listener) {
-  auto has_room = [] { return true; };
+void PublicServer::Listen(UniqueFd listener, ConnectionLimit& limit) {
   parts_->acceptor = Acceptor::Start(
-      parts_->pool.At(0), std::move(listener), has_room,
-      [server = parts_->server.get()](UniqueFd fd) { grpc::AddInsecureChannelFromFd(server, fd.Release()); });
+      parts_->pool.At(0), std::move(listener), [&limit] { return limit.HasRoom(); },
+      [&limit, server = parts_->server.get()](UniqueFd fd) {
+        limit.OpenedElsewhere(fd.get());
+        grpc::AddInsecureChannelFromFd(server, fd.Release());
+      });
 }
 
 bool PublicServer::Drain(TimePoint deadline) {

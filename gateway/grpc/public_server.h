@@ -2,10 +2,11 @@
 // are accepted by us, because gRPC cannot take over an inherited listening socket.
 //
 //   PublicServer server(pool, serving, access, {.max_message_bytes = 10 << 20});
-//   server.Listen(std::move(listening_fd));
+//   server.Listen(std::move(listening_fd), http_server.limit());
 //   bool drained = server.Drain(deadline);
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "config/base/unique_fd.h"
@@ -14,15 +15,23 @@
 namespace inferd::gateway {
 
 class Access;
+class ConnectionLimit;
 class IoPool;
 struct Serving;
 
+struct PublicServerOptions {
+  size_t max_message_bytes = 10 << 20;
+  // A connection without a call is closed after this.
+  std::chrono::milliseconds idle_timeout{120'000};
+};
+
 class PublicServer {
  public:
-  PublicServer(IoPool& pool, const Serving& serving, Access& access, size_t max_message_bytes);
+  PublicServer(IoPool& pool, const Serving& serving, Access& access, PublicServerOptions options);
   ~PublicServer();
 
-  void Listen(UniqueFd listener);
+  // Accepts while `limit` has room; it must outlive the pool's threads.
+  void Listen(UniqueFd listener, ConnectionLimit& limit);
   // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended
   // in time.
   bool Drain(TimePoint deadline);

@@ -5,24 +5,21 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 
-#include "absl/time/clock.h"
-
 namespace inferd::gateway {
 
 HttpServer::HttpServer(IoPool& pool, Application& application, HttpOptions options)
-    : pool_(pool), application_(application), options_(options), connections_(pool.size()) {}
+    : pool_(pool),
+      application_(application),
+      options_(options),
+      limit_(options.max_connections),
+      connections_(pool.size()) {}
 
 HttpServer::~HttpServer() = default;
 
-int HttpServer::open_connections() const {
-  absl::MutexLock lock(&mutex_);
-  return open_;
-}
-
 void HttpServer::Listen(UniqueFd listener) {
-  auto has_room = [this] { return open_connections() < static_cast<int>(options_.max_connections); };
-  acceptors_.push_back(Acceptor::Start(pool_.At(0), std::move(listener), has_room,
-                                       [this](UniqueFd connection) { Serve(std::move(connection)); }));
+  acceptors_.push_back(Acceptor::Start(
+      pool_.At(0), std::move(listener), [this] { return limit_.HasRoom(); },
+      [this](UniqueFd connection) { Serve(std::move(connection)); }));
 }
 
 void HttpServer::Serve(UniqueFd connection) {
@@ -35,17 +32,11 @@ void HttpServer::Serve(UniqueFd connection) {
   raw.assign(boost::asio::generic::stream_protocol(family, 0), connection.get(), error);
   if (error) return;
   connection.Release();
-  {
-    absl::MutexLock lock(&mutex_);
-    ++open_;
-  }
+  limit_.Opened();
   auto socket = std::make_shared<StreamSocket>(std::move(raw), options_.write_stall);
   boost::asio::co_spawn(
       executor, [this, socket]() -> Task<void> { co_await ServeConnection(socket); },
-      [this](std::exception_ptr) {
-        absl::MutexLock lock(&mutex_);
-        --open_;
-      });
+      [this](std::exception_ptr) { limit_.Closed(); });
 }
 
 Task<void> HttpServer::ServeConnection(std::shared_ptr<StreamSocket> socket) {
@@ -69,10 +60,7 @@ bool HttpServer::Drain(TimePoint deadline) {
   for (size_t loop = 0; loop < pool_.size(); ++loop) {
     boost::asio::post(pool_.At(loop), [this, loop] { CloseIdle(loop); });
   }
-  absl::Duration left = absl::FromChrono(deadline - std::chrono::steady_clock::now());
-  absl::MutexLock lock(&mutex_);
-  auto none_open = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return open_ == 0; };
-  return mutex_.AwaitWithTimeout(absl::Condition(&none_open), left);
+  return limit_.AwaitNone(deadline);
 }
 
 }  // namespace inferd::gateway

@@ -11,10 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "config/base/unique_fd.h"
 #include "gateway/http/acceptor.h"
 #include "gateway/http/connection.h"
+#include "gateway/http/connection_limit.h"
 #include "gateway/http/io_pool.h"
 
 namespace inferd::gateway {
@@ -33,7 +33,9 @@ class HttpServer {
   // Not to be called on a thread of the pool.
   bool Drain(TimePoint deadline);
 
-  int open_connections() const;
+  int open_connections() const { return limit_.open(); }
+  // To be shared with other ports.
+  ConnectionLimit& limit() { return limit_; }
 
  private:
   void Serve(UniqueFd connection);
@@ -44,8 +46,7 @@ class HttpServer {
   Application& application_;
   const HttpOptions options_;
   std::atomic<bool> draining_{false};
-  mutable absl::Mutex mutex_;
-  int open_ ABSL_GUARDED_BY(mutex_) = 0;
+  ConnectionLimit limit_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   // One table for each loop of the pool, touched on that loop's thread alone.
   std::vector<std::unordered_map<Connection*, std::shared_ptr<StreamSocket>>> connections_;

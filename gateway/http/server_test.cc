@@ -177,6 +177,16 @@ TEST_F(ServerTest, LimitsTheHead) {
   EXPECT_EQ(Send("GET /" + std::string(100'000, 'a')).status, 431);
 }
 
+TEST_F(ServerTest, RefusesTooLongAHeadAtOnceUnderTheLargestLimit) {
+  HttpOptions options;
+  options.max_head_bytes = 64 << 10;
+  Start(options);
+  auto started = steady_clock::now();
+  const std::string begin = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
+  EXPECT_EQ(Send(begin + std::string(options.max_head_bytes + 1 - begin.size(), 'x')).status, 431);
+  EXPECT_LT(steady_clock::now() - started, options.head_timeout);
+}
+
 TEST_F(ServerTest, LimitsTheBody) {
   HttpOptions options;
   options.max_body_bytes = 1000;

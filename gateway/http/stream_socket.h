@@ -51,7 +51,8 @@ class StreamSocket : public std::enable_shared_from_this<StreamSocket> {
 
   Executor executor() { return socket_.get_executor(); }
 
-  static constexpr size_t kMaxInputBytes = 64 * 1024;
+  // More than the largest head that can be allowed (limits.header): one that is too long must be seen to be.
+  static constexpr size_t kMaxInputBytes = 80 * 1024;
 
  private:
   Task<void> ReadUntilEnd();

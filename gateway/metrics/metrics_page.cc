@@ -40,9 +40,9 @@ struct Scrape {
 Task<void> AskWorker(std::shared_ptr<Scrape> scrape, size_t index, Executor executor, TimePoint deadline) {
   std::shared_ptr<WorkerConnection> worker = scrape->workers[index].connection;
   auto request = std::make_shared<v1::StatsRequest>();
-  auto start = [worker, request](grpc::ClientContext* context, v1::StatsResponse* response,
+  auto start = [worker, request](const std::shared_ptr<grpc::ClientContext>& context, v1::StatsResponse* response,
                                  std::function<void(grpc::Status)> done) {
-    worker->worker->async()->Stats(context, request.get(), response, std::move(done));
+    worker->worker->async()->Stats(context.get(), request.get(), response, std::move(done));
   };
   CallResult<v1::StatsResponse> result = co_await CallWorker<v1::StatsResponse>(executor, deadline, "metrics", start);
   if (result.end.status.ok()) scrape->workers[index].stats = std::move(result.response);
@@ -52,9 +52,9 @@ Task<void> AskWorker(std::shared_ptr<Scrape> scrape, size_t index, Executor exec
 
 Task<void> AskSupervisor(std::shared_ptr<Scrape> scrape, v1::Admin::Stub* stub, Executor executor, TimePoint deadline) {
   auto request = std::make_shared<v1::StatusRequest>();
-  auto start = [stub, request](grpc::ClientContext* context, v1::StatusResponse* response,
+  auto start = [stub, request](const std::shared_ptr<grpc::ClientContext>& context, v1::StatusResponse* response,
                                std::function<void(grpc::Status)> done) {
-    stub->async()->Status(context, request.get(), response, std::move(done));
+    stub->async()->Status(context.get(), request.get(), response, std::move(done));
   };
   CallResult<v1::StatusResponse> result = co_await CallWorker<v1::StatusResponse>(executor, deadline, "metrics", start);
   if (result.end.status.ok()) scrape->supervisor = std::move(result.response);

@@ -31,9 +31,9 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());
   parsed->apply.set_model(*model);
-  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::ApplyTemplateResponse* response,
-                   std::function<void(grpc::Status)> done) {
-    worker.inference->async()->ApplyTemplate(context, &parsed->apply, response, std::move(done));
+  auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                   v1::ApplyTemplateResponse* response, std::function<void(grpc::Status)> done) {
+    worker.inference->async()->ApplyTemplate(context.get(), &parsed->apply, response, std::move(done));
   };
   absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);

@@ -19,9 +19,9 @@ Task<absl::StatusOr<std::vector<std::string>>> EchoTexts(const Serving& serving,
     v1::DetokenizeRequest detokenize;
     *detokenize.mutable_ids() = request.tokens().ids();
     detokenize.set_with_special(true);
-    auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::DetokenizeResponse* response,
-                     std::function<void(grpc::Status)> done) {
-      worker.inference->async()->Detokenize(context, &detokenize, response, std::move(done));
+    auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                     v1::DetokenizeResponse* response, std::function<void(grpc::Status)> done) {
+      worker.inference->async()->Detokenize(context.get(), &detokenize, response, std::move(done));
     };
     absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
         serving.upstream, MakeModelCall(exchange, request.model()), exchange.executor(), start);

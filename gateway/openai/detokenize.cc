@@ -42,9 +42,9 @@ Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());
   parsed->detokenize.set_model(*model);
-  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::DetokenizeResponse* response,
-                   std::function<void(grpc::Status)> done) {
-    worker.inference->async()->Detokenize(context, &parsed->detokenize, response, std::move(done));
+  auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                   v1::DetokenizeResponse* response, std::function<void(grpc::Status)> done) {
+    worker.inference->async()->Detokenize(context.get(), &parsed->detokenize, response, std::move(done));
   };
   absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);

@@ -104,10 +104,12 @@ Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
   TimePoint deadline = request->deadline ? exchange.arrived + *request->deadline : TimePoint::max();
   if (request->deadline) request->embed.set_deadline_ms(static_cast<uint64_t>(request->deadline->count()));
 
-  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::EmbedResponse* response,
-                   std::function<void(grpc::Status)> done) {
-    exchange.OnClientGone([context] { context->TryCancel(); });
-    worker.inference->async()->Embed(context, &request->embed, response, std::move(done));
+  auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                   v1::EmbedResponse* response, std::function<void(grpc::Status)> done) {
+    exchange.OnClientGone([weak = std::weak_ptr(context)] {
+      if (auto alive = weak.lock()) alive->TryCancel();
+    });
+    worker.inference->async()->Embed(context.get(), &request->embed, response, std::move(done));
   };
   absl::StatusOr<v1::EmbedResponse> answer = co_await CallModel<v1::EmbedResponse>(
       serving.upstream, MakeModelCall(exchange, *model, deadline), exchange.executor(), start);

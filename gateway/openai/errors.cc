@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "config/base/status.h"
+#include "gateway/openai/valid_text.h"
 
 namespace inferd::gateway {
 namespace {
@@ -64,7 +65,7 @@ ApiError ToApiError(const absl::Status& status) {
   error.http_status = found.http_status;
   error.type = found.type;
   error.code = found.api_code;
-  error.message = found.http_status == 500 ? "internal error" : std::string(MessageOf(status));
+  error.message = found.http_status == 500 ? "internal error" : ValidText(MessageOf(status));
   if (found.http_status == 400) error.param = FieldOf(MessageOf(status));
   if (found.http_status == 404) error.param = "model";
   if (found.http_status == 429 || found.http_status == 503) {
@@ -78,7 +79,7 @@ ApiError HttpError(int http_status, std::string_view message, std::string_view c
   error.http_status = http_status;
   error.type = http_status >= 500 ? "server_error" : http_status == 429 ? "rate_limit_error" : "invalid_request_error";
   error.code = code;
-  error.message = message;
+  error.message = ValidText(message);
   if (http_status == 500 && code.empty()) error.code = kInternal.api_code;
   return error;
 }

@@ -34,6 +34,7 @@ struct ApiError {
   std::string type;
   // Empty: null.
   std::string code;
+  // Valid UTF-8.
   std::string message;
   // Request field at fault; empty: null.
   std::string param;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/openai/valid_text.h"
 
 namespace inferd::gateway {
 
@@ -116,7 +117,7 @@ std::vector<std::string> Fields::Warnings() const {
     std::string key(field.key().data(), field.key().size());
     if (known_.contains(key)) continue;
     if (warnings.size() == kMaxWarnings) break;
-    warnings.push_back(fmt::format("unknown field '{}{}' was ignored", prefix_, key.substr(0, 64)));
+    warnings.push_back(fmt::format("unknown field '{}{}' was ignored", prefix_, ValidText(key, 64)));
   }
   return warnings;
 }

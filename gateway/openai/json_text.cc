@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "config/base/status.h"
+#include "gateway/openai/valid_text.h"
 
 namespace inferd::gateway {
 namespace {
@@ -111,7 +112,7 @@ absl::StatusOr<json::object> ParseJsonObject(std::string_view text) {
   size_t taken = parser.write_some(false, text.data(), text.size(), error);
   if (!handler.duplicate().empty()) {
     return InvalidArgument("the body is not valid JSON: the name \"{}\" is given twice in one object",
-                           handler.duplicate().substr(0, 64));
+                           ValidText(handler.duplicate(), 64));
   }
   if (error == json::error::too_deep) {
     return InvalidArgument("the body is not valid JSON: nested deeper than {} levels", kMaxJsonDepth);

@@ -12,9 +12,9 @@ Task<v1::ModelInfo> AskWorker(Upstream& upstream, const VersionRoute& version, s
                               Executor executor) {
   std::shared_ptr<WorkerConnection> worker = upstream.workers.Get(version.address);
   v1::ListModelsRequest request;
-  auto start = [&](grpc::ClientContext* context, v1::ListModelsResponse* response,
+  auto start = [&](const std::shared_ptr<grpc::ClientContext>& context, v1::ListModelsResponse* response,
                    std::function<void(grpc::Status)> done) {
-    worker->inference->async()->ListModels(context, &request, response, std::move(done));
+    worker->inference->async()->ListModels(context.get(), &request, response, std::move(done));
   };
   TimePoint deadline = std::chrono::steady_clock::now() + kDeadline;
   CallResult<v1::ListModelsResponse> result =

@@ -8,6 +8,7 @@
 #include "gateway/http/canonical_path.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/model_info.h"
+#include "gateway/openai/valid_text.h"
 #include "gateway/routing/route_table.h"
 
 namespace inferd::gateway {
@@ -72,7 +73,7 @@ Task<void> ServeModel(const Serving& serving, Exchange& exchange) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   const ModelRoute* route = table->Find(id);
   if (route == nullptr || !MaySee(exchange, *route)) {
-    co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", id.substr(0, 128)));
+    co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", ValidText(id, 128)));
   }
   exchange.record.model = route->model;
   json::object object = co_await ModelJson(serving, exchange, *route);

@@ -88,6 +88,9 @@ Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vect
   options.sticky = StickyOf(exchange.key.get(), common.user);
   options.request_id = exchange.request_id;
   if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
+  for (v1::GenerateRequest& request : requests) {
+    request.set_cache_salt(CacheSaltOf(exchange.key.get(), request.cache_salt()));
+  }
   GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
   exchange.OnClientGone([&set] { set.Cancel(); });
   TokenTimes times(serving.metrics, exchange.record, exchange.arrived);

@@ -1,10 +1,16 @@
 #include "gateway/openai/serving.h"
 
+#include <openssl/sha.h>
+
+#include <array>
+
+#include "absl/strings/escaping.h"
 #include "config/base/clock.h"
 #include "config/base/status.h"
 #include "gateway/auth/api_keys.h"
 #include "gateway/http/request_id.h"
 #include "gateway/openai/errors.h"
+#include "gateway/openai/valid_text.h"
 #include "gateway/routing/route_table.h"
 
 namespace inferd::gateway {
@@ -22,7 +28,7 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* k
     route = &table->models().front();
   }
   if (route == nullptr && !serving.upstream.routes.known()) return Unavailable("the models are not known yet");
-  if (route == nullptr) return NotFound("the model '{}' does not exist", named.substr(0, 128));
+  if (route == nullptr) return NotFound("the model '{}' does not exist", ValidText(named, 128));
   if (key != nullptr && !key->MayUse(route->model)) {
     return PermissionDenied("the API key may not use the model '{}'", route->model);
   }
@@ -38,6 +44,16 @@ uint64_t StickyOf(const ApiKey* key, const std::string& user) {
   if (!user.empty()) return StickyHash(user);
   if (key != nullptr) return StickyHash(key->name);
   return RandomBits();
+}
+
+std::string CacheSaltOf(const ApiKey* key, std::string_view salt) {
+  if (key == nullptr) return std::string(salt);
+  // The length keeps "a" with "b" apart from "ab" with "".
+  std::string text = fmt::format("{}:{}{}", key->name.size(), key->name, salt);
+  std::array<char, SHA256_DIGEST_LENGTH> hash;
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(hash.data()));
+  return absl::BytesToHexString(absl::string_view(hash.data(), hash.size()));
 }
 
 std::string MakeAnswerId(std::string_view prefix) { return std::string(prefix) + RandomHex(24); }

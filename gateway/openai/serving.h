@@ -31,6 +31,9 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& excha
 // Decides among the versions of a model: the same for all requests of one user, else of one key, else at random.
 uint64_t StickyOf(const ApiKey* key, const std::string& user);
 
+// The salt of a request's cached prefixes: the client's own, and with a key one that no client of another key can have.
+std::string CacheSaltOf(const ApiKey* key, std::string_view salt);
+
 // "chatcmpl-" and 24 hex digits.
 std::string MakeAnswerId(std::string_view prefix);
 

@@ -58,9 +58,9 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());
   parsed->tokenize.set_model(*model);
-  auto start = [&](WorkerConnection& worker, grpc::ClientContext* context, v1::TokenizeResponse* response,
-                   std::function<void(grpc::Status)> done) {
-    worker.inference->async()->Tokenize(context, &parsed->tokenize, response, std::move(done));
+  auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                   v1::TokenizeResponse* response, std::function<void(grpc::Status)> done) {
+    worker.inference->async()->Tokenize(context.get(), &parsed->tokenize, response, std::move(done));
   };
   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);

@@ -2,8 +2,8 @@
 //
 //   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
 //       upstream, {.model = "chat", .deadline = deadline, .request_id = id}, executor,
-//       [&](WorkerConnection& worker, auto* context, auto* response, auto done) {
-//         worker.inference->async()->Tokenize(context, &request, response, std::move(done));
+//       [&](WorkerConnection& worker, const auto& context, auto* response, auto done) {
+//         worker.inference->async()->Tokenize(context.get(), &request, response, std::move(done));
 //       });
 #pragma once
 
@@ -38,14 +38,15 @@ Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Exe
   for (int i = 0; i < kTries; ++i) {
     absl::StatusOr<std::shared_ptr<WorkerConnection>> worker = co_await FindWorker(upstream, call, executor);
     if (!worker.ok()) co_return worker.status();
-    auto start_there = [&](grpc::ClientContext* context, Response* response, std::function<void(grpc::Status)> done) {
+    auto start_there = [&](const std::shared_ptr<grpc::ClientContext>& context, Response* response,
+                           std::function<void(grpc::Status)> done) {
       start(**worker, context, response, std::move(done));
     };
     CallResult<Response> result =
         co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there, call.parent);
     if (result.end.status.ok()) co_return std::move(result.response);
     last = result.end.status;
-    if (result.end.outcome == CallOutcome::kAnswered) break;
+    if (result.end.outcome == CallOutcome::kAnswered || i + 1 == kTries) break;
     std::shared_ptr<const RouteTable> table = upstream.routes.Current();
     co_await upstream.routes.WaitForUpdate(table, executor,
                                            std::chrono::steady_clock::now() + std::chrono::milliseconds(100));

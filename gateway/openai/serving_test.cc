@@ -1,0 +1,41 @@
+#include "gateway/openai/serving.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "gateway/auth/api_keys.h"
+
+namespace inferd::gateway {
+namespace {
+
+ApiKey Named(const std::string& name) {
+  ApiKey key;
+  key.name = name;
+  return key;
+}
+
+TEST(CacheSaltOf, IsTheClientsOwnWithoutKeys) {
+  EXPECT_EQ(CacheSaltOf(nullptr, ""), "");
+  EXPECT_EQ(CacheSaltOf(nullptr, "mine"), "mine");
+}
+
+TEST(CacheSaltOf, DiffersBetweenKeysWhateverTheySend) {
+  ApiKey a = Named("a");
+  ApiKey ab = Named("ab");
+  std::set<std::string> salts = {CacheSaltOf(&a, ""),  CacheSaltOf(&a, "b"),  CacheSaltOf(&a, "bc"),
+                                 CacheSaltOf(&ab, ""), CacheSaltOf(&ab, "b"), CacheSaltOf(&ab, "c")};
+  EXPECT_EQ(salts.size(), 6u);
+  EXPECT_FALSE(salts.contains(""));
+}
+
+TEST(CacheSaltOf, IsTheSameForOneKeyAndSalt) {
+  ApiKey key = Named("a");
+  ApiKey again = Named("a");
+  EXPECT_EQ(CacheSaltOf(&key, "s"), CacheSaltOf(&again, "s"));
+  // What the protocol takes.
+  EXPECT_EQ(CacheSaltOf(&key, std::string(256, 's')).size(), 64u);
+}
+
+}  // namespace
+}  // namespace inferd::gateway
