@@ -40,7 +40,7 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedM
 }
 
 GenerateStream::GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context)
-    : model_(model), delivery_(delivery), context_(context), writer_(model), arrival_(Clock::System().Now()) {}
+    : model_(model), delivery_(delivery), context_(context), arrival_(Clock::System().Now()), outgoing_(model) {}
 
 // The life of a request up to the engine's queue: template, tokens, checks, admission.
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
@@ -64,14 +64,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
 void GenerateStream::WriteNext() {
   absl::MutexLock lock(&mutex_);
   if (writing_ || ended_ || queue_ == nullptr) return;
-  while (std::optional<engine::Event> event = queue_->Pop()) {
-    Note(*event);
-    writer_.Append(*std::move(event), outgoing_);
-  }
-  if (cancelled_) outgoing_.clear();
-  if (!outgoing_.empty()) {
-    written_ = std::move(outgoing_.front());
-    outgoing_.pop_front();
+  if (cancelled_) outgoing_.Drop(*queue_);
+  if (std::optional<v1::GenerateEvent> event = outgoing_.Next(*queue_)) {
+    written_ = *std::move(event);
     writing_ = true;
     StartWrite(&written_);
     return;
@@ -111,21 +106,14 @@ void GenerateStream::End(const absl::Status& status) {
   Finish(ToGrpc(status, context_));
 }
 
-void GenerateStream::Note(const engine::Event& event) {
-  if (const auto* accepted = std::get_if<engine::Accepted>(&event)) prompt_tokens_ = accepted->prompt_tokens;
-  if (const auto* finished = std::get_if<engine::Finished>(&event)) {
-    completion_tokens_ += finished->usage.completion_tokens;
-  }
-}
-
 void GenerateStream::LogEnd(const absl::Status& status) const {
   const double seconds = std::chrono::duration<double>(Clock::System().Now() - arrival_).count();
   LogInfo("request", {{"request_id", request_id_},
                       {"model", model_.options.name},
-                      {"prompt_tokens", prompt_tokens_},
-                      {"completion_tokens", completion_tokens_},
+                      {"prompt_tokens", outgoing_.prompt_tokens()},
+                      {"completion_tokens", outgoing_.completion_tokens()},
                       {"duration_ms", seconds * 1000},
-                      {"tokens_per_second", seconds > 0 ? completion_tokens_ / seconds : 0.0},
+                      {"tokens_per_second", seconds > 0 ? outgoing_.completion_tokens() / seconds : 0.0},
                       {"status", absl::StatusCodeToString(status.code())}});
 }
 
