@@ -31,16 +31,17 @@ std::tm LocalTime() {
 grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedModel& model, ServiceThreads& threads,
                                                                    grpc::CallbackServerContext& context,
                                                                    const v1::GenerateRequest& request) {
-  auto stream = std::make_shared<GenerateStream>(model, threads.delivery, context);
+  auto stream = std::make_shared<GenerateStream>(model, threads, context);
   stream->self_ = stream;
+  threads.streams.Enter();
   threads.preparation.Run([stream, &request] {
     if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
   });
   return stream.get();
 }
 
-GenerateStream::GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context)
-    : model_(model), delivery_(delivery), context_(context), arrival_(Clock::System().Now()), outgoing_(model) {}
+GenerateStream::GenerateStream(const LoadedModel& model, ServiceThreads& threads, grpc::CallbackServerContext& context)
+    : model_(model), threads_(threads), context_(context), arrival_(Clock::System().Now()), outgoing_(model) {}
 
 // The life of a request up to the engine's queue: template, tokens, checks, admission.
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
@@ -52,7 +53,7 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
                    ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
   RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
   const std::weak_ptr<GenerateStream> weak = self_;
-  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = delivery_] {
+  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
   });
   ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
@@ -96,7 +97,11 @@ void GenerateStream::CancelInEngine() {
   if (const engine::RequestId id = engine_id_; id != 0) model_.engine->Cancel(id);
 }
 
-void GenerateStream::OnDone() { self_.reset(); }
+void GenerateStream::OnDone() {
+  OpenCalls& streams = threads_.streams;
+  self_.reset();  // `this` may be gone
+  streams.Leave();
+}
 
 // Before any event.
 void GenerateStream::End(const absl::Status& status) {

@@ -30,7 +30,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
                                                             grpc::CallbackServerContext& context,
                                                             const v1::GenerateRequest& request);
 
-  GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context);
+  GenerateStream(const LoadedModel& model, ServiceThreads& threads, grpc::CallbackServerContext& context);
 
   // Sends what waits, one write at a time, and the end after it.
   void WriteNext() override;
@@ -45,7 +45,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   void LogEnd(const absl::Status& status) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LoadedModel& model_;
-  Delivery& delivery_;
+  ServiceThreads& threads_;
   grpc::CallbackServerContext& context_;
   const MonotonicTime arrival_;
   std::string request_id_;
