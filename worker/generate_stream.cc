@@ -2,6 +2,7 @@
 // mutex).
 #include "worker/generate_stream.h"
 
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -18,13 +19,6 @@ namespace inferd::worker {
 namespace {
 
 constexpr size_t kQueueBytes = 1 << 20;
-
-std::tm LocalTime() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-  std::tm local;
-  localtime_r(&now, &local);
-  return local;
-}
 
 }  // namespace
 
@@ -48,7 +42,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   request_id_ = RequestIdOf(wire.request_id(), context_);
   if (cancelled_) return Cancelled("the request was cancelled");
   if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
-  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, LocalTime()));
+  rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
+  ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(rendered_unix_seconds_));
+  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, local_time));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
   RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
@@ -68,6 +64,7 @@ void GenerateStream::WriteNext() {
   if (cancelled_) outgoing_.Drop(*queue_);
   if (std::optional<v1::GenerateEvent> event = outgoing_.Next(*queue_)) {
     written_ = *std::move(event);
+    if (written_.has_accepted()) written_.mutable_accepted()->set_rendered_unix_seconds(rendered_unix_seconds_);
     writing_ = true;
     StartWrite(&written_);
     return;

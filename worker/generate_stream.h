@@ -49,6 +49,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   grpc::CallbackServerContext& context_;
   const MonotonicTime arrival_;
   std::string request_id_;
+  int64_t rendered_unix_seconds_ = 0;
   std::shared_ptr<GenerateStream> self_;  // until OnDone
   std::shared_ptr<engine::EventQueue> queue_;
   std::atomic<engine::RequestId> engine_id_ = 0;
