@@ -2,6 +2,7 @@
 // mutex).
 #include "worker/generate_stream.h"
 
+#include <chrono>
 #include <ctime>
 #include <utility>
 
@@ -19,40 +20,36 @@ namespace {
 
 constexpr size_t kQueueBytes = 1 << 20;
 
-std::tm LocalTime() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-  std::tm local;
-  localtime_r(&now, &local);
-  return local;
-}
-
 }  // namespace
 
 grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedModel& model, ServiceThreads& threads,
                                                                    grpc::CallbackServerContext& context,
                                                                    const v1::GenerateRequest& request) {
-  auto stream = std::make_shared<GenerateStream>(model, threads.delivery, context);
+  auto stream = std::make_shared<GenerateStream>(model, threads, context);
   stream->self_ = stream;
+  threads.streams.Enter();
   threads.preparation.Run([stream, &request] {
     if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
   });
   return stream.get();
 }
 
-GenerateStream::GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context)
-    : model_(model), delivery_(delivery), context_(context), writer_(model), arrival_(Clock::System().Now()) {}
+GenerateStream::GenerateStream(const LoadedModel& model, ServiceThreads& threads, grpc::CallbackServerContext& context)
+    : model_(model), threads_(threads), context_(context), arrival_(Clock::System().Now()), outgoing_(model) {}
 
 // The life of a request up to the engine's queue: template, tokens, checks, admission.
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   request_id_ = RequestIdOf(wire.request_id(), context_);
   if (cancelled_) return Cancelled("the request was cancelled");
   if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
-  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, LocalTime()));
+  rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
+  ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(rendered_unix_seconds_));
+  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, local_time));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
   RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
   const std::weak_ptr<GenerateStream> weak = self_;
-  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = delivery_] {
+  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
   });
   ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
@@ -64,14 +61,10 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
 void GenerateStream::WriteNext() {
   absl::MutexLock lock(&mutex_);
   if (writing_ || ended_ || queue_ == nullptr) return;
-  while (std::optional<engine::Event> event = queue_->Pop()) {
-    Note(*event);
-    writer_.Append(*std::move(event), outgoing_);
-  }
-  if (cancelled_) outgoing_.clear();
-  if (!outgoing_.empty()) {
-    written_ = std::move(outgoing_.front());
-    outgoing_.pop_front();
+  if (cancelled_) outgoing_.Drop(*queue_);
+  if (std::optional<v1::GenerateEvent> event = outgoing_.Next(*queue_)) {
+    written_ = *std::move(event);
+    if (written_.has_accepted()) written_.mutable_accepted()->set_rendered_unix_seconds(rendered_unix_seconds_);
     writing_ = true;
     StartWrite(&written_);
     return;
@@ -101,7 +94,11 @@ void GenerateStream::CancelInEngine() {
   if (const engine::RequestId id = engine_id_; id != 0) model_.engine->Cancel(id);
 }
 
-void GenerateStream::OnDone() { self_.reset(); }
+void GenerateStream::OnDone() {
+  OpenCalls& streams = threads_.streams;
+  self_.reset();  // `this` may be gone
+  streams.Leave();
+}
 
 // Before any event.
 void GenerateStream::End(const absl::Status& status) {
@@ -111,21 +108,14 @@ void GenerateStream::End(const absl::Status& status) {
   Finish(ToGrpc(status, context_));
 }
 
-void GenerateStream::Note(const engine::Event& event) {
-  if (const auto* accepted = std::get_if<engine::Accepted>(&event)) prompt_tokens_ = accepted->prompt_tokens;
-  if (const auto* finished = std::get_if<engine::Finished>(&event)) {
-    completion_tokens_ += finished->usage.completion_tokens;
-  }
-}
-
 void GenerateStream::LogEnd(const absl::Status& status) const {
   const double seconds = std::chrono::duration<double>(Clock::System().Now() - arrival_).count();
   LogInfo("request", {{"request_id", request_id_},
                       {"model", model_.options.name},
-                      {"prompt_tokens", prompt_tokens_},
-                      {"completion_tokens", completion_tokens_},
+                      {"prompt_tokens", outgoing_.prompt_tokens()},
+                      {"completion_tokens", outgoing_.completion_tokens()},
                       {"duration_ms", seconds * 1000},
-                      {"tokens_per_second", seconds > 0 ? completion_tokens_ / seconds : 0.0},
+                      {"tokens_per_second", seconds > 0 ? outgoing_.completion_tokens() / seconds : 0.0},
                       {"status", absl::StatusCodeToString(status.code())}});
 }
 

@@ -8,7 +8,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -16,8 +15,8 @@
 #include "absl/synchronization/mutex.h"
 #include "engine/generation/event_queue.h"
 #include "inferd/v1/inference.pb.h"
-#include "worker/event_writer.h"
 #include "worker/loaded_model.h"
+#include "worker/outgoing.h"
 #include "worker/service_threads.h"
 
 namespace inferd::worker {
@@ -31,7 +30,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
                                                             grpc::CallbackServerContext& context,
                                                             const v1::GenerateRequest& request);
 
-  GenerateStream(const LoadedModel& model, Delivery& delivery, grpc::CallbackServerContext& context);
+  GenerateStream(const LoadedModel& model, ServiceThreads& threads, grpc::CallbackServerContext& context);
 
   // Sends what waits, one write at a time, and the end after it.
   void WriteNext() override;
@@ -43,26 +42,24 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   void OnDone() override;
   void CancelInEngine();
   void End(const absl::Status& status);
-  void Note(const engine::Event& event);
-  void LogEnd(const absl::Status& status) const;
+  void LogEnd(const absl::Status& status) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const LoadedModel& model_;
-  Delivery& delivery_;
+  ServiceThreads& threads_;
   grpc::CallbackServerContext& context_;
-  const EventWriter writer_;
   const MonotonicTime arrival_;
   std::string request_id_;
+  int64_t rendered_unix_seconds_ = 0;
   std::shared_ptr<GenerateStream> self_;  // until OnDone
   std::shared_ptr<engine::EventQueue> queue_;
   std::atomic<engine::RequestId> engine_id_ = 0;
   std::atomic<bool> cancelled_ = false;
 
   absl::Mutex mutex_;
-  std::deque<v1::GenerateEvent> outgoing_ ABSL_GUARDED_BY(mutex_);
+  Outgoing outgoing_ ABSL_GUARDED_BY(mutex_);
   v1::GenerateEvent written_;  // of the write under way
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
-  uint32_t prompt_tokens_ = 0, completion_tokens_ = 0;
 };
 
 }  // namespace inferd::worker

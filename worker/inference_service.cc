@@ -2,6 +2,7 @@
 #include "worker/inference_service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <functional>
 #include <utility>
@@ -17,13 +18,6 @@ namespace inferd::worker {
 namespace {
 
 constexpr int kMostTokens = 1 << 22;
-
-std::tm LocalTime() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-  std::tm local;
-  localtime_r(&now, &local);
-  return local;
-}
 
 grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
@@ -74,7 +68,8 @@ absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest
 
 absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateRequest& request,
                             v1::ApplyTemplateResponse& response) {
-  ASSIGN_OR_RETURN(const chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), LocalTime()));
+  ASSIGN_OR_RETURN(const std::tm now, LocalTime(std::chrono::system_clock::to_time_t(Clock::System().WallNow())));
+  ASSIGN_OR_RETURN(const chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
   response.set_text(rendered.Text());
   return absl::OkStatus();
 }

@@ -21,6 +21,10 @@ class InferenceService : public v1::Inference::CallbackService {
   // Serves this model from now on; it outlives the service.
   void SetModel(const LoadedModel& model) { model_ = &model; }
 
+  // Waits until the clients of Generate have read their streams to the end or the deadline has passed. Returns how many
+  // are left.
+  size_t WaitForStreams(MonotonicTime deadline) { return threads_.streams.WaitForNone(deadline); }
+
   grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(grpc::CallbackServerContext* context,
                                                         const v1::GenerateRequest* request) override;
   grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,

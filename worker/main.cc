@@ -95,8 +95,10 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
 
   stop.WaitForNotification();
   (*server)->BeginDrain();
-  const size_t unfinished = (*model)->engine->Drain(Clock::System().Now() + config->supervisor.drain);
-  LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}});
+  const MonotonicTime deadline = Clock::System().Now() + config->supervisor.drain;
+  const size_t unfinished = (*model)->engine->Drain(deadline);
+  const size_t unread = (*server)->WaitForStreams(deadline);
+  LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});
   (*model)->engine->Stop();
   (*server)->Shutdown();
   return kExitDone;

@@ -3,6 +3,7 @@
 #include "worker/prompt.h"
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <string_view>
 
 #include "config/base/status.h"
@@ -93,6 +94,20 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
 }
 
 }  // namespace
+
+int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
+  const bool resumes = request.resume_tokens_size() > 0 && request.rendered_unix_seconds() != 0;
+  return resumes ? request.rendered_unix_seconds() : std::chrono::system_clock::to_time_t(now);
+}
+
+absl::StatusOr<std::tm> LocalTime(int64_t unix_seconds) {
+  const std::time_t time = unix_seconds;
+  std::tm local;
+  if (localtime_r(&time, &local) == nullptr) {
+    return InvalidArgument("rendered_unix_seconds: {} is not a time of the calendar", unix_seconds);
+  }
+  return local;
+}
 
 absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
                                                          const std::tm& now) {

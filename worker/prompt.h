@@ -1,5 +1,6 @@
 // From what a client sends to the tokens that the model gets.
 //
+//   ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(RenderTime(request, now)));
 //   ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), local_time));
 //   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, request, local_time));
 #pragma once
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/base/clock.h"
 #include "engine/template/chat_template.h"
 #include "worker/loaded_model.h"
 
@@ -18,6 +20,13 @@ class GenerateRequest;
 }  // namespace inferd::v1
 
 namespace inferd::worker {
+
+// The time, in seconds since 1970, that the template of a request is given: `now`, or for a continuation the time that
+// its first worker took.
+int64_t RenderTime(const v1::GenerateRequest& request, WallTime now);
+
+// INVALID_ARGUMENT: a year that no calendar has.
+absl::StatusOr<std::tm> LocalTime(int64_t unix_seconds);
 
 // FAILED_PRECONDITION: the model has no chat template. INVALID_ARGUMENT: a message or JSON text is wrong, or the
 // template refuses the messages.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 
 #include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
@@ -44,6 +46,30 @@ TEST_F(PromptTest, MessagesBecomeTheTemplatesVariables) {
   EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>");
   chat_.set_add_generation_prompt(false);
   EXPECT_EQ(Render(), "<s><|x|>user:hi");
+}
+
+TEST_F(PromptTest, AContinuationIsRenderedAtTheTimeOfItsBeginning) {
+  v1::GenerateRequest request;
+  request.set_rendered_unix_seconds(1'000'000'000);
+  const WallTime now{std::chrono::seconds(1'700'000'000)};
+  EXPECT_EQ(RenderTime(request, now), 1'700'000'000) << "it resumes nothing";
+  request.add_resume_tokens();
+  EXPECT_EQ(RenderTime(request, now), 1'000'000'000);
+  request.clear_rendered_unix_seconds();
+  EXPECT_EQ(RenderTime(request, now), 1'700'000'000) << "its first worker told no time";
+}
+
+TEST_F(PromptTest, TheTimeOfAPromptIsTheTemplates) {
+  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ strftime_now('%Y') }}");
+  const auto render = [this](int64_t time) { return RenderChat(model_, chat_, *LocalTime(time))->Text(); };
+  Add("user", "hi");
+  EXPECT_EQ(render(1'000'000'000), "2001");
+  EXPECT_EQ(render(1'700'000'000), "2023");
+}
+
+TEST_F(PromptTest, ATimeBeyondTheCalendarIsRefused) {
+  EXPECT_EQ(MessageOf(LocalTime(std::numeric_limits<int64_t>::max()).status()),
+            "rendered_unix_seconds: 9223372036854775807 is not a time of the calendar");
 }
 
 TEST_F(PromptTest, ToolsCallsAndArgumentsAreParsedJson) {

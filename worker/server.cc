@@ -65,6 +65,8 @@ void WorkerServer::Serve(const LoadedModel& model) {
 
 void WorkerServer::BeginDrain() { impl_->SetServing(false); }
 
+size_t WorkerServer::WaitForStreams(MonotonicTime deadline) { return impl_->inference.WaitForStreams(deadline); }
+
 void WorkerServer::Shutdown() { impl_->server->Shutdown(std::chrono::system_clock::now() + kShutdownTime); }
 
 }  // namespace inferd::worker

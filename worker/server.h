@@ -4,6 +4,7 @@
 //   ASSIGN_OR_RETURN(std::unique_ptr<WorkerServer> server, WorkerServer::Start(address, "chat", 2));
 //   server->Serve(*model);                 // health becomes SERVING
 //   server->BeginDrain();                  // NOT_SERVING
+//   server->WaitForStreams(deadline);      // what the engine has finished is read
 //   server->Shutdown();
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/base/address.h"
+#include "config/base/clock.h"
 #include "worker/loaded_model.h"
 
 namespace inferd::worker {
@@ -26,6 +28,8 @@ class WorkerServer {
   // `model` outlives the server.
   void Serve(const LoadedModel& model);
   void BeginDrain();
+  // Until all streams of Generate have ended or the deadline has passed. Returns how many are left.
+  size_t WaitForStreams(MonotonicTime deadline);
   // Ends all calls that are left. Once; more calls do nothing.
   void Shutdown();
 

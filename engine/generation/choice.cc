@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace inferd::engine {
 namespace {
@@ -14,9 +15,10 @@ const ResumedChoice* FindResumed(const GenerationRequest& request, uint32_t inde
   return nullptr;
 }
 
-output::TextStreamOptions TextOptions(const GenerationRequest& request, uint32_t index) {
+output::TextStreamOptions TextOptions(const GenerationRequest& request, uint32_t index,
+                                      std::shared_ptr<const output::StopTexts> stops) {
   const ResumedChoice* resumed = FindResumed(request, index);
-  return {.stops = *output::StopTexts::Create(request.stop),
+  return {.stops = std::move(stops),
           .min_tokens = request.min_tokens,
           .delivered_bytes = resumed != nullptr ? resumed->delivered_bytes : 0,
           .parser = request.make_parser(index)};
@@ -28,8 +30,8 @@ void Append(std::vector<output::OutputPart> parts, Delta& delta) {
 
 }  // namespace
 
-Choice::Choice(const GenerationRequest& request, uint32_t index, int64_t most_tokens, const Vocabulary& vocabulary,
-               const kernels::Kernels& kernels)
+Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr<const output::StopTexts> stops,
+               int64_t most_tokens, const Vocabulary& vocabulary, const kernels::Kernels& kernels)
     : request_(request),
       index_(index),
       most_tokens_(most_tokens),
@@ -38,7 +40,7 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, int64_t most_to
       tokens_(request.prompt),
       sampler_(request.sampling, {.seed = request.seed, .choice = index, .min_tokens = request.min_tokens},
                vocabulary.end_of_generation, kernels),
-      text_(TextOptions(request, index)) {
+      text_(TextOptions(request, index, std::move(stops))) {
   sampler_.AcceptPrompt(request.prompt);
 }
 

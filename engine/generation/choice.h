@@ -1,11 +1,12 @@
 // One choice of a request: its tokens, its sampler and its text, from one row of logits to the next.
 //
-//   Choice choice(request, index, most_tokens, vocabulary, kernels);
+//   Choice choice(request, index, stops, most_tokens, vocabulary, kernels);
 //   std::optional<Finish> finish = choice.Replay(delta);          // tokens of a resumed request
 //   finish = choice.Advance(logits, delta);                       // a token more
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,9 +30,10 @@ struct Finish {
 
 class Choice {
  public:
-  // `request` is valid; it, `vocabulary` and `kernels` outlive the choice. `most_tokens` bounds what it generates.
-  Choice(const GenerationRequest& request, uint32_t index, int64_t most_tokens, const Vocabulary& vocabulary,
-         const kernels::Kernels& kernels);
+  // `request` is valid; it, `vocabulary` and `kernels` outlive the choice. `stops` are the request's: up to 4 MB, so
+  // its choices share them. `most_tokens` bounds what the choice generates.
+  Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr<const output::StopTexts> stops,
+         int64_t most_tokens, const Vocabulary& vocabulary, const kernels::Kernels& kernels);
 
   uint32_t index() const { return index_; }
   // Prompt and generated.

@@ -31,6 +31,7 @@ void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<Ev
   auto owned = std::make_unique<Request>(
       Request{.id = id, .request = std::move(generation), .queue = std::move(queue), .arrival = arrival});
   Request& request = *owned;
+  request.stops = *output::StopTexts::Create(request.request.stop);
   requests_[id] = std::move(owned);
   request.choices_left = request.request.choices;
   const uint32_t prompt_tokens = static_cast<uint32_t>(request.request.prompt.size());
@@ -49,8 +50,8 @@ void Core::StartChoice(Request& request, uint32_t index) {
   const scheduler::SequenceId id = ++last_sequence_;
   Active& active = active_[id];
   active.request = &request;
-  active.choice = std::make_unique<Choice>(request.request, index, MostTokens(request.request, options_.limits),
-                                           vocabulary_, kernels_);
+  active.choice = std::make_unique<Choice>(request.request, index, request.stops,
+                                           MostTokens(request.request, options_.limits), vocabulary_, kernels_);
   Delta delta{.choice = index};
   const std::optional<Finish> finish = active.choice->Replay(delta);
   if (!delta.parts.empty()) Send(request, std::move(delta));

@@ -65,6 +65,7 @@ class Core {
     GenerationRequest request;
     std::shared_ptr<EventQueue> queue;
     MonotonicTime arrival;
+    std::shared_ptr<const output::StopTexts> stops;
     uint32_t choices_left = 0;
     std::vector<scheduler::SequenceId> sequences;  // that the scheduler knows
   };

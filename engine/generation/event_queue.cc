@@ -1,6 +1,8 @@
 // A deque under a mutex, with an estimate of its memory.
 #include "engine/generation/event_queue.h"
 
+#include "config/base/status.h"
+
 namespace inferd::engine {
 namespace {
 
@@ -22,16 +24,23 @@ size_t SizeOf(const Event& event) {
 }  // namespace
 
 bool EventQueue::Push(Event event) {
+  bool fits = false;
   {
     absl::MutexLock lock(&mutex_);
     if (status_) return false;
-    bytes_ += SizeOf(event);
+    const size_t bytes = SizeOf(event);
     // One event always finds room: the log-probabilities of a whole prompt may be larger than the bound.
-    if (bytes_ > capacity_bytes_ && !events_.empty()) return false;
-    events_.push_back(std::move(event));
+    fits = events_.empty() || bytes_ + bytes <= capacity_bytes_;
+    if (fits) {
+      bytes_ += bytes;
+      events_.push_back(std::move(event));
+    } else {
+      // Ends here and now: a later event that found room again would hide the gap.
+      status_ = Cancelled("the reader has fallen too far behind");
+    }
   }
   on_change_();
-  return true;
+  return fits;
 }
 
 void EventQueue::Close(absl::Status status) {

@@ -1,5 +1,5 @@
 // Events of one request on their way from the engine's thread to its reader. Pushing never waits: a reader that does
-// not read is told to have lost the request once `capacity_bytes` are waiting.
+// not read loses the request once `capacity_bytes` are waiting; it gets what waits, and then CANCELLED.
 //
 //   EventQueue queue(1 << 20, [&] { delivery.Wake(stream); });   // called on the engine's thread: must not wait
 //   queue.Push(std::move(event));                                // engine; false: give the request up
@@ -24,6 +24,7 @@ class EventQueue {
   EventQueue(size_t capacity_bytes, std::function<void()> on_change)
       : capacity_bytes_(capacity_bytes), on_change_(std::move(on_change)) {}
 
+  // False: the queue was closed, or is now with CANCELLED because the event found no room.
   bool Push(Event event);
   // No more events come. The first status stays.
   void Close(absl::Status status);

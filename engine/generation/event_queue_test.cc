@@ -29,6 +29,19 @@ TEST(EventQueue, RefusesMoreThanItsBound) {
   EXPECT_FALSE(queue.Push(Text(1000)));
 }
 
+TEST(EventQueue, AGapIsNeverFollowedByMoreEventsOrAGoodEnd) {
+  int changes = 0;
+  EventQueue queue(2000, [&] { ++changes; });
+  ASSERT_TRUE(queue.Push(Text(1000)));
+  ASSERT_FALSE(queue.Push(Text(1000)));
+  EXPECT_EQ(changes, 2) << "the end is told too";
+  ASSERT_TRUE(queue.Pop());
+  EXPECT_FALSE(queue.Push(Finished{})) << "although there is room again";
+  queue.Close(absl::OkStatus());
+  EXPECT_FALSE(queue.Pop());
+  EXPECT_EQ(queue.End(), absl::CancelledError("the reader has fallen too far behind"));
+}
+
 TEST(EventQueue, ReadingMakesRoom) {
   EventQueue queue(2000, [] {});
   for (int i = 0; i < 100; ++i) {

@@ -158,8 +158,9 @@ void Generation::Record(std::vector<v1::GenerateEvent>& events) {
       accepted_ = true;
       version_ = event.accepted().model_version();
       fingerprint_ = event.accepted().fingerprint();
-      // A random seed is the same one after a resumption.
+      // A random seed is the same one after a resumption, and so is the date in the prompt.
       request_.set_seed(event.accepted().seed());
+      request_.set_rendered_unix_seconds(event.accepted().rendered_unix_seconds());
       continue;
     }
     if (event.has_delta() && event.delta().kind() == v1::Delta::KIND_PROMPT) {

@@ -302,6 +302,7 @@ TEST(RequestDigest, IsOfWhatDecidesTheOutput) {
   same.set_user("u");
   same.set_deadline_ms(5);
   same.set_seed(9);
+  same.set_rendered_unix_seconds(9);
   same.add_resume_tokens()->add_ids(1);
   EXPECT_EQ(RequestDigest(same), digest);
   v1::GenerateRequest other = request;

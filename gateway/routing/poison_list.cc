@@ -17,6 +17,7 @@ std::string RequestDigest(const v1::GenerateRequest& request) {
   essential.clear_deadline_ms();
   essential.clear_priority();
   essential.clear_resume_tokens();
+  essential.clear_rendered_unix_seconds();
   essential.clear_seed();
   essential.clear_prompt_logprobs();
   std::string bytes;

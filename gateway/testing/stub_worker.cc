@@ -51,6 +51,9 @@ void AddLogprob(const std::string& token, int id, uint32_t alternatives, v1::Tok
   }
 }
 
+// When the stub says that it has rendered every prompt.
+constexpr int64_t kRenderedUnixSeconds = 1'700'000'000;
+
 // Takes as long as a step of an engine would.
 void Compute(std::chrono::nanoseconds time) {
   absl::Notification never;
@@ -82,6 +85,7 @@ class Script {
     event.mutable_accepted()->set_model(model);
     event.mutable_accepted()->set_model_version(1);
     event.mutable_accepted()->set_seed(request_.has_seed() ? request_.seed() : 7);
+    event.mutable_accepted()->set_rendered_unix_seconds(kRenderedUnixSeconds);
     return writer_.Write(event);
   }
 
@@ -168,6 +172,9 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
   if (refuse != 0) {
     context->AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
     return grpc::Status(static_cast<grpc::StatusCode>(refuse), Option(PromptOf(*request), "message", "refused"));
+  }
+  if (request->resume_tokens_size() > 0 && request->rendered_unix_seconds() != kRenderedUnixSeconds) {
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a continuation without the time of its prompt");
   }
   ++running_;
   Script script(*request, *context, *writer);
