@@ -47,7 +47,8 @@ PublicServer::PublicServer(IoPool& pool, const Serving& serving, Access& access,
 
 PublicServer::~PublicServer() = default;
 
-void PublicServer::Listen(UniqueFd listener) {
+void PublicServer::Listen(UniqueFd listener, const std::string& health_name) {
+  if (!health_name.empty()) parts_->server->GetHealthCheckService()->SetServingStatus(health_name, true);
   auto has_room = [] { return true; };
   parts_->acceptor = Acceptor::Start(
       parts_->pool.At(0), std::move(listener), has_room,

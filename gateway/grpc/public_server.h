@@ -2,11 +2,12 @@
 // are accepted by us, because gRPC cannot take over an inherited listening socket.
 //
 //   PublicServer server(pool, serving, access, {.max_message_bytes = 10 << 20});
-//   server.Listen(std::move(listening_fd));
+//   server.Listen(std::move(listening_fd), "");
 //   bool drained = server.Drain(deadline);
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "config/base/unique_fd.h"
 #include "gateway/http/signal.h"
@@ -22,7 +23,8 @@ class PublicServer {
   PublicServer(IoPool& pool, const Serving& serving, Access& access, size_t max_message_bytes);
   ~PublicServer();
 
-  void Listen(UniqueFd listener);
+  // `health_name`: a further name that the health service knows this server by; empty: none.
+  void Listen(UniqueFd listener, const std::string& health_name);
   // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended
   // in time.
   bool Drain(TimePoint deadline);
