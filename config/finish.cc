@@ -55,6 +55,10 @@ absl::Status FinishConfig(Config& config) {
   if (!config.listen.admin.is_unix()) {
     return InvalidArgument("listen.admin: {} is not a unix socket", config.listen.admin.ToString());
   }
+  if (!config.listen.grpc.IsLoopback()) {
+    return InvalidArgument("listen.grpc: {} is not on loopback: gRPC is without TLS, use 127.0.0.1 or a unix socket",
+                           config.listen.grpc.ToString());
+  }
   const SupervisorOptions& supervisor = config.supervisor;
   if (supervisor.restart.first_delay > supervisor.restart.max_delay) {
     return InvalidArgument("supervisor.restart.first_delay: {}ms is more than max_delay, {}ms",

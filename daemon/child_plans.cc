@@ -40,16 +40,17 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
 }
 
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
-                        GatewaySockets sockets) {
+                        GatewaySockets sockets, uint64_t number) {
+  const std::string health_name = "inferd-gateway-" + std::to_string(number);
   ProcessPlan plan;
   plan.name = "gateway";
   plan.spec = {.program = programs + "/inferd-gateway",
-               .arguments = {"--admin", config.listen.admin.ToString()},
+               .arguments = {"--admin", config.listen.admin.ToString(), "--health-name", health_name},
                .config_yaml = PrintConfig(config),
                .descriptors = {{"--http-fd", sockets.http_fd}, {"--grpc-fd", sockets.grpc_fd}},
                .oom_score = kGatewayOomScore};
-  plan.probe = [&loop, address = config.listen.grpc](ProbeEvents events) {
-    return ProbeGateway(loop, address, std::move(events));
+  plan.probe = [&loop, address = config.listen.grpc, health_name](ProbeEvents events) {
+    return ProbeGateway(loop, address, health_name, std::move(events));
   };
   plan.watch_progress = false;
   plan.options = config.supervisor;

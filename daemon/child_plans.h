@@ -1,6 +1,7 @@
 // How each kind of child is started: program, arguments, descriptors and configuration, as the process protocol says.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "config/config.h"
@@ -19,7 +20,8 @@ struct GatewaySockets {
 ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
                        const config::ModelOptions& model, uint64_t version);
 
+// `number` tells this gateway's health from that of others on the same socket.
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
-                        GatewaySockets sockets);
+                        GatewaySockets sockets, uint64_t number);
 
 }  // namespace inferd::daemon

@@ -1,7 +1,9 @@
 #include "daemon/gateway_keeper.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "config/base/status.h"
 #include "inferd/v1/admin.pb.h"
 
 namespace inferd::daemon {
@@ -12,13 +14,28 @@ GatewayKeeper::GatewayKeeper(EventLoop& loop, Spawner& spawner, MakePlan make_pl
 std::unique_ptr<ManagedProcess> GatewayKeeper::Make() {
   return std::make_unique<ManagedProcess>(loop_, spawner_, make_plan_(), [this] {
     // Not at once: the process object is calling us.
-    loop_.Post([this] { ForgetStopped(); });
+    loop_.Post([this] { Settle(); });
     on_change_();
   });
 }
 
-void GatewayKeeper::ForgetStopped() {
+void GatewayKeeper::Settle() {
   std::erase_if(draining_, [](const auto& process) { return process->state() == WorkerState::kStopped; });
+  if (replacement_) SettleReplacement();
+}
+
+void GatewayKeeper::SettleReplacement() {
+  const WorkerState state = replacement_->process->state();
+  const bool ready = state == WorkerState::kReady;
+  // One that crashed is not tried again: there is one that serves.
+  const bool failed = state == WorkerState::kBackoff || state == WorkerState::kFailed || state == WorkerState::kStopped;
+  if (!ready && !failed) return;
+  Replacement settled = *std::move(replacement_);
+  replacement_.reset();
+  if (failed) return settled.done(FailedPrecondition("gateway: {}", settled.process->last_error()));
+  draining_.push_back(std::exchange(current_, std::move(settled.process)));
+  draining_.back()->Stop(settled.drain);
+  settled.done(absl::OkStatus());
 }
 
 void GatewayKeeper::Start() {
@@ -26,18 +43,21 @@ void GatewayKeeper::Start() {
   current_->Start();
 }
 
-void GatewayKeeper::Replace(Milliseconds drain) {
-  draining_.push_back(std::move(current_));
-  Start();
-  draining_.back()->Stop(drain);
+void GatewayKeeper::Replace(Milliseconds drain, std::function<void(absl::Status)> done) {
+  replacement_ = {.process = Make(), .drain = drain, .done = std::move(done)};
+  replacement_->process->Start();
+}
+
+std::vector<ManagedProcess*> GatewayKeeper::All() const {
+  std::vector<ManagedProcess*> all;
+  if (current_ != nullptr) all.push_back(current_.get());
+  if (replacement_) all.push_back(replacement_->process.get());
+  for (const auto& process : draining_) all.push_back(process.get());
+  return all;
 }
 
 bool GatewayKeeper::OnExit(pid_t pid, int wait_status) {
-  if (current_ != nullptr && current_->pid() == pid) {
-    current_->OnExit(wait_status);
-    return true;
-  }
-  for (const auto& process : draining_) {
+  for (ManagedProcess* process : All()) {
     if (process->pid() != pid) continue;
     process->OnExit(wait_status);
     return true;
@@ -46,18 +66,22 @@ bool GatewayKeeper::OnExit(pid_t pid, int wait_status) {
 }
 
 void GatewayKeeper::StopAll(Milliseconds drain) {
-  if (current_ != nullptr) current_->Stop(drain);
-  for (const auto& process : draining_) process->Stop(drain);
+  if (replacement_) {
+    draining_.push_back(std::move(replacement_->process));
+    const auto done = std::move(replacement_->done);
+    replacement_.reset();
+    done(Unavailable("the daemon is shutting down"));
+  }
+  for (ManagedProcess* process : All()) process->Stop(drain);
 }
 
 void GatewayKeeper::KillAll() {
-  if (current_ != nullptr) current_->Kill();
-  for (const auto& process : draining_) process->Kill();
+  for (ManagedProcess* process : All()) process->Kill();
 }
 
 bool GatewayKeeper::AnyProcess() const {
-  if (current_ != nullptr && current_->pid() > 0) return true;
-  return std::any_of(draining_.begin(), draining_.end(), [](const auto& process) { return process->pid() > 0; });
+  const std::vector<ManagedProcess*> all = All();
+  return std::any_of(all.begin(), all.end(), [](const ManagedProcess* process) { return process->pid() > 0; });
 }
 
 WorkerState GatewayKeeper::state() const { return current_ == nullptr ? WorkerState::kStopped : current_->state(); }

@@ -1,9 +1,11 @@
-// The gateway's processes: the one that serves, and former ones that finish their streams. All share the listening
+// The gateway's processes: the one that serves, the next one until it is ready, and former ones that finish their
+// streams. All share the listening
 // sockets that the supervisor holds, so that no connection is refused in between.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/managed_process.h"
@@ -21,8 +23,9 @@ class GatewayKeeper {
   GatewayKeeper(EventLoop& loop, Spawner& spawner, MakePlan make_plan, std::function<void()> on_change);
 
   void Start();
-  // Starts a new one, with a new plan, and lets the present one finish its requests until `drain`.
-  void Replace(Milliseconds drain);
+  // Starts a new one, with a new plan. When it is ready, the present one finishes its requests until `drain`; if it
+  // fails, the present one goes on and `done` is told why. To be called again only after `done`.
+  void Replace(Milliseconds drain, std::function<void(absl::Status)> done);
 
   // False if none has this process.
   bool OnExit(pid_t pid, int wait_status);
@@ -34,13 +37,21 @@ class GatewayKeeper {
 
  private:
   std::unique_ptr<ManagedProcess> Make();
-  void ForgetStopped();
+  std::vector<ManagedProcess*> All() const;
+  void Settle();
+  void SettleReplacement();
 
   EventLoop& loop_;
   Spawner& spawner_;
   const MakePlan make_plan_;
   const std::function<void()> on_change_;
   std::unique_ptr<ManagedProcess> current_;
+  struct Replacement {
+    std::unique_ptr<ManagedProcess> process;
+    Milliseconds drain{0};
+    std::function<void(absl::Status)> done;
+  };
+  std::optional<Replacement> replacement_;
   std::vector<std::unique_ptr<ManagedProcess>> draining_;
 };
 

@@ -162,7 +162,10 @@ void ManagedProcess::Spawn() {
   if (!spawned.ok()) {
     SetCause(fmt::format("cannot be started: {}", MessageOf(spawned.status())));
     loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
-      if (!alive.expired() && pid_ < 0 && state_ == WorkerState::kStarting) Handle(WorkerEvent::kExited);
+      if (alive.expired()) return;
+      // A Stop may have come in between.
+      const bool waits = state_ == WorkerState::kStarting || state_ == WorkerState::kDraining;
+      if (pid_ < 0 && waits) Handle(WorkerEvent::kExited);
     });
     return;
   }
@@ -186,7 +189,7 @@ void ManagedProcess::ArmDeadline(Milliseconds delay) {
 
 void ManagedProcess::Terminate() {
   if (probe_ != nullptr) probe_->StopWatching();
-  spawner_.Signal(pid_, SIGTERM);
+  if (pid_ > 0) spawner_.Signal(pid_, SIGTERM);
   ArmDeadline(drain_ + kGoodbye);
 }
 

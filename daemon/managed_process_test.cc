@@ -195,6 +195,20 @@ TEST_F(ManagedProcessTest, WhatCannotBeSpawnedIsTriedAgain) {
   EXPECT_GT(process->pid(), 0);
 }
 
+TEST_F(ManagedProcessTest, StopRightAfterAFailedSpawnSignalsNobody) {
+  Make(fake.Plan("chat@1"));
+  fake.spawn_error = "fork: Resource temporarily unavailable";
+  process->Start();
+  process->Stop(seconds(5));
+  process->Kill();
+  fake.Run();
+  EXPECT_EQ(process->state(), WorkerState::kStopped);
+  EXPECT_THAT(fake.signals, IsEmpty());
+  fake.Advance(seconds(60));
+  EXPECT_EQ(process->state(), WorkerState::kStopped);
+  EXPECT_THAT(fake.signals, IsEmpty());
+}
+
 TEST_F(ManagedProcessTest, OneThatWithdrawsIsNotReadyUntilItServesAgain) {
   Make(fake.Plan("chat@1"));
   MakeReady();

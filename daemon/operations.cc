@@ -61,7 +61,7 @@ void Operations::BeginRollout(RolloutRequest request, std::function<void(const a
 // ------------------------------------------------------------------------------------------------------------ reload
 
 RunningState Operations::Running() const {
-  RunningState running{.config = context_.config};
+  RunningState running{.config = context_.config, .gateway_failed = context_.gateway_failed()};
   for (const auto& [name, model] : context_.fleet.models()) {
     const ModelVersion* const current = model->Current();
     if (current == nullptr || !(current->routed || model->drained)) continue;
@@ -105,12 +105,18 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
       context_.config = former;
       return Answer<std::vector<std::string>>(done, result);
     }
-    context_.apply_settings(plan);
     for (const std::string& name : plan.retries) {
       const Model* const model = context_.fleet.Find(name);
       if (model != nullptr && model->Current() != nullptr) model->Current()->process->Start();
     }
-    Answer<std::vector<std::string>>(done, plan.changes);
+    context_.apply_settings(plan, [this, done, former, changes = plan.changes](const absl::Status& applied) {
+      if (applied.ok()) return Answer<std::vector<std::string>>(done, changes);
+      // What the gateway goes on with.
+      context_.config.auth = former.auth;
+      context_.config.limits = former.limits;
+      context_.config.log = former.log;
+      Answer<std::vector<std::string>>(done, applied);
+    });
   });
 }
 

@@ -1,5 +1,5 @@
 // What operators ask for: one change at a time, in the order of asking. Each answers when it is done or has failed; a
-// failed one changed nothing.
+// failed one changed nothing, except that a reload keeps new models when only the gateway fails.
 //
 //   Operations operations({...});
 //   operations.Reload(/*dry_run=*/false, [](absl::StatusOr<std::vector<std::string>> changes) { ... });
@@ -27,8 +27,9 @@ struct OperationsContext {
   std::string config_file;
   // The configuration in force; a reload replaces it.
   config::Config& config;
-  // Applies what a reload changes beside the models; the configuration is the new one already.
-  std::function<void(const ReloadPlan&)> apply_settings;
+  // Applies what a reload changes beside the models, then calls `done`; the configuration is the new one already.
+  std::function<void(const ReloadPlan&, std::function<void(absl::Status)> done)> apply_settings;
+  std::function<bool()> gateway_failed;
   std::function<uint64_t()> available_memory = AvailableMemory;
 };
 

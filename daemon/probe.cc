@@ -18,6 +18,7 @@ using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
 
 constexpr Milliseconds kConnectInterval{5};
+constexpr Milliseconds kReconnectInterval{20};
 constexpr std::chrono::seconds kAskDeadline{5};
 
 // Where answers go, on the loop; calls after Close do nothing.
@@ -48,8 +49,9 @@ class Outlet : public std::enable_shared_from_this<Outlet> {
 class HealthWatch : public grpc::ClientReadReactor<HealthCheckResponse> {
  public:
   static std::shared_ptr<grpc::ClientContext> Start(const std::shared_ptr<grpc::Channel>& channel,
+                                                    const std::string& service, bool tells_end,
                                                     std::shared_ptr<Outlet> outlet) {
-    auto* const watch = new HealthWatch(channel, std::move(outlet));
+    auto* const watch = new HealthWatch(channel, service, tells_end, std::move(outlet));
     auto context = watch->context_;
     watch->StartCall();
     return context;
@@ -60,19 +62,23 @@ class HealthWatch : public grpc::ClientReadReactor<HealthCheckResponse> {
     outlet_->PostHealth(response_.status() == HealthCheckResponse::SERVING);
     StartRead(&response_);
   }
-  void OnDone(const grpc::Status&) override { delete this; }
+  void OnDone(const grpc::Status& status) override {
+    if (tells_end_ && status.error_code() != grpc::StatusCode::CANCELLED) outlet_->PostHealth(false);
+    delete this;
+  }
 
  private:
-  HealthWatch(const std::shared_ptr<grpc::Channel>& channel, std::shared_ptr<Outlet> outlet)
-      : stub_(Health::NewStub(channel)), outlet_(std::move(outlet)) {
+  HealthWatch(const std::shared_ptr<grpc::Channel>& channel, const std::string& service, bool tells_end,
+              std::shared_ptr<Outlet> outlet)
+      : stub_(Health::NewStub(channel)), tells_end_(tells_end), outlet_(std::move(outlet)) {
     context_->set_wait_for_ready(true);
-    // Not the server as a whole: gRPC shows that as serving for a moment before the worker can say otherwise.
-    request_.set_service("inferd.v1.Inference");
+    request_.set_service(service);
     stub_->async()->Watch(context_.get(), &request_, this);
     StartRead(&response_);
   }
 
   const std::unique_ptr<Health::Stub> stub_;
+  const bool tells_end_;  // as not serving
   const std::shared_ptr<Outlet> outlet_;
   const std::shared_ptr<grpc::ClientContext> context_ = std::make_shared<grpc::ClientContext>();
   HealthCheckRequest request_;
@@ -134,7 +140,8 @@ class WorkerProbe : public Probe {
     // The channel has this one connection: when it breaks, the process is gone or hung, which others find out.
     const auto channel = grpc::CreateInsecureChannelFromFd("worker", fd->Release());
     stub_ = v1::Worker::NewStub(channel);
-    watch_ = HealthWatch::Start(channel, outlet_);
+    // Not the server as a whole: gRPC shows that as serving for a moment before the worker can say otherwise.
+    watch_ = HealthWatch::Start(channel, "inferd.v1.Inference", /*tells_end=*/false, outlet_);
   }
 
   EventLoop& loop_;
@@ -147,15 +154,14 @@ class WorkerProbe : public Probe {
 
 class GatewayProbe : public Probe {
  public:
-  GatewayProbe(EventLoop& loop, const Address& address, ProbeEvents events)
-      : outlet_(std::make_shared<Outlet>(loop, std::move(events))) {
-    grpc::ChannelArguments arguments;
-    // A connection of its own, so that none to a former gateway is used.
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    const auto channel =
-        grpc::CreateCustomChannel(address.Local().ToString(), grpc::InsecureChannelCredentials(), arguments);
-    watch_ = HealthWatch::Start(channel, outlet_);
+  GatewayProbe(EventLoop& loop, const Address& address, std::string health_name, ProbeEvents events)
+      : loop_(loop), target_(address.Local().ToString()), health_name_(std::move(health_name)) {
+    events.on_health = [this, tell = std::move(events.on_health)](bool serving) {
+      if (!serving) ConnectLater();
+      tell(serving);
+    };
+    outlet_ = std::make_shared<Outlet>(loop, std::move(events));
+    Connect();
   }
   ~GatewayProbe() override {
     outlet_->Close();
@@ -163,10 +169,35 @@ class GatewayProbe : public Probe {
   }
 
   void Ask(uint64_t number) override { outlet_->PostReport({.number = number}); }
-  void StopWatching() override { watch_->TryCancel(); }
+  void StopWatching() override {
+    stopped_ = true;
+    loop_.Cancel(timer_);
+    watch_->TryCancel();
+  }
 
  private:
-  const std::shared_ptr<Outlet> outlet_;
+  void Connect() {
+    grpc::ChannelArguments arguments;
+    // A connection of its own, so that none to another gateway is used.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    const auto channel = grpc::CreateCustomChannel(target_, grpc::InsecureChannelCredentials(), arguments);
+    watch_ = HealthWatch::Start(channel, health_name_, /*tells_end=*/true, outlet_);
+  }
+  // Another gateway answered, or ours does not serve.
+  void ConnectLater() {
+    if (stopped_) return;
+    watch_->TryCancel();
+    loop_.Cancel(timer_);
+    timer_ = loop_.RunAfter(kReconnectInterval, [this] { Connect(); });
+  }
+
+  EventLoop& loop_;
+  const std::string target_;
+  const std::string health_name_;
+  std::shared_ptr<Outlet> outlet_;
+  EventLoop::TimerId timer_ = 0;
+  bool stopped_ = false;
   std::shared_ptr<grpc::ClientContext> watch_;
 };
 
@@ -176,8 +207,9 @@ std::unique_ptr<Probe> ProbeWorker(EventLoop& loop, const std::string& socket_pa
   return std::make_unique<WorkerProbe>(loop, socket_path, std::move(events));
 }
 
-std::unique_ptr<Probe> ProbeGateway(EventLoop& loop, const Address& address, ProbeEvents events) {
-  return std::make_unique<GatewayProbe>(loop, address, std::move(events));
+std::unique_ptr<Probe> ProbeGateway(EventLoop& loop, const Address& address, const std::string& health_name,
+                                    ProbeEvents events) {
+  return std::make_unique<GatewayProbe>(loop, address, health_name, std::move(events));
 }
 
 }  // namespace inferd::daemon

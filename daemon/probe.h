@@ -48,7 +48,9 @@ class Probe {
 
 // Connects as soon as the worker listens.
 std::unique_ptr<Probe> ProbeWorker(EventLoop& loop, const std::string& socket_path, ProbeEvents events);
-// Its address is one that we listen on ourselves; Ask gives an empty report at once.
-std::unique_ptr<Probe> ProbeGateway(EventLoop& loop, const Address& address, ProbeEvents events);
+// Its address is one that we listen on ourselves and other gateways may serve too: connects until it meets the one
+// whose health service knows `health_name`. Ask gives an empty report at once.
+std::unique_ptr<Probe> ProbeGateway(EventLoop& loop, const Address& address, const std::string& health_name,
+                                    ProbeEvents events);
 
 }  // namespace inferd::daemon

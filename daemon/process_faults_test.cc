@@ -152,6 +152,20 @@ TEST(ProcessFaults, BadConfigurationAtReloadLeavesTheOldAndNamesLineAndKey) {
   EXPECT_EQ(WorkerOf(after, "a").pid(), WorkerOf(before, "a").pid());
 }
 
+TEST(ProcessFaults, AGatewayThatRefusesItsConfigurationLeavesTheOldOne) {
+  TestDaemon daemon({{"a", ""}}, kQuickRestarts);
+  daemon.Start();
+  const auto before = daemon.WaitUntilReady();
+  daemon.WriteConfig(std::string("auth: {keys_file: refused.keys}\n") + kQuickRestarts);
+  EXPECT_THAT(std::string(MessageOf(daemon.Reload())), HasSubstr("gateway: refused.keys: no keys"));
+  EXPECT_EQ(AskHttp(before.http_address()), std::to_string(before.gateway().pid()));
+  daemon.WriteConfig(std::string("auth: {keys_file: good.keys}\n") + kQuickRestarts);
+  EXPECT_TRUE(daemon.Reload().ok());
+  const auto after = daemon.WaitFor("the old gateway's end",
+                                    [&](const v1::StatusResponse&) { return !IsAlive(before.gateway().pid()); });
+  EXPECT_EQ(AskHttp(after.http_address()), std::to_string(after.gateway().pid()));
+}
+
 TEST(ProcessFaults, ConcurrentReloadsAreDoneOneAfterAnother) {
   TestDaemon daemon({{"a", "fingerprint 0"}}, kQuickRestarts);
   daemon.Start();

@@ -97,6 +97,9 @@ absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const Identif
   if (PrintedForGateway(running.config) != PrintedForGateway(next.config)) {
     plan.replace_gateway = true;
     plan.changes.push_back("gateway: replaced, auth, limits or log changed");
+  } else if (running.gateway_failed) {
+    plan.replace_gateway = true;
+    plan.changes.push_back("gateway: had failed, started again");
   }
   return plan;
 }

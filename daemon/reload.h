@@ -31,6 +31,7 @@ struct RunningModel {
 struct RunningState {
   config::Config config;
   std::map<std::string, RunningModel> models;
+  bool gateway_failed = false;
 };
 
 struct ReloadPlan {

@@ -110,6 +110,15 @@ TEST(PlanReload, FailedModelIsTriedAgain) {
   EXPECT_THAT(plan->rollout.starts, IsEmpty());
 }
 
+TEST(PlanReload, FailedGatewayIsTriedAgain) {
+  RunningState running = Running(kBefore);
+  running.gateway_failed = true;
+  const auto plan = PlanReload(running, Identified(kBefore));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(plan->replace_gateway);
+  EXPECT_THAT(plan->changes, ElementsAre("gateway: had failed, started again"));
+}
+
 TEST(PlanReload, DrainComesFromTheNewConfiguration) {
   const auto plan = PlanReload(Running(kBefore), Identified(std::string("supervisor: {drain: 7s}\n") + kBefore));
   ASSERT_TRUE(plan.ok()) << plan.status();

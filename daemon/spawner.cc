@@ -124,6 +124,8 @@ absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
 }
 
 void SystemSpawner::Signal(pid_t pid, int signal) {
+  // Other numbers mean groups of processes, or all.
+  CHECK(pid > 0);
   // Until we wait for it, the id belongs to our child, even if it is dead.
   kill(pid, signal);
 }

@@ -62,7 +62,7 @@ struct Supervisor::Impl {
   void BeginDrain();
   void ContinueDrain();
   void KillEverything();
-  void ApplySettings(const ReloadPlan& plan);
+  void ApplySettings(const ReloadPlan& plan, std::function<void(absl::Status)> done);
   void FeedWatchdog(Milliseconds interval);
   void Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done);
 };
@@ -108,14 +108,17 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
       [this] { OnChange(); });
   gateway = std::make_unique<GatewayKeeper>(
       *loop, *spawner,
-      [this] { return PlanGateway(*loop, config, options.programs, {.http_fd = http.get(), .grpc_fd = grpc.get()}); },
+      [this, number = uint64_t{0}]() mutable {
+        return PlanGateway(*loop, config, options.programs, {.http_fd = http.get(), .grpc_fd = grpc.get()}, ++number);
+      },
       [this] { OnChange(); });
-  operations = std::make_unique<Operations>(
-      OperationsContext{.loop = *loop,
-                        .fleet = *fleet,
-                        .config_file = options.config_file,
-                        .config = config,
-                        .apply_settings = [this](const ReloadPlan& plan) { ApplySettings(plan); }});
+  operations = std::make_unique<Operations>(OperationsContext{
+      .loop = *loop,
+      .fleet = *fleet,
+      .config_file = options.config_file,
+      .config = config,
+      .apply_settings = [this](const ReloadPlan& plan, auto done) { ApplySettings(plan, std::move(done)); },
+      .gateway_failed = [this] { return gateway->state() == WorkerState::kFailed; }});
   ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get()));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
   return absl::OkStatus();
@@ -241,9 +244,12 @@ void Supervisor::Impl::KillEverything() {
 
 // -------------------------------------------------------------------------------------------------------------- reload
 
-void Supervisor::Impl::ApplySettings(const ReloadPlan& plan) {
-  SetLogLevel(config.log.level);
-  if (plan.replace_gateway) gateway->Replace(config.supervisor.drain);
+void Supervisor::Impl::ApplySettings(const ReloadPlan& plan, std::function<void(absl::Status)> done) {
+  if (!plan.replace_gateway) return done(absl::OkStatus());
+  gateway->Replace(config.supervisor.drain, [this, done = std::move(done)](const absl::Status& replaced) {
+    if (replaced.ok()) SetLogLevel(config.log.level);
+    done(replaced);
+  });
 }
 
 void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {

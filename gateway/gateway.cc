@@ -97,7 +97,7 @@ absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& co
                    Access::Create(config.auth.keys_file, config.limits.requests_per_minute, Clock::System()));
   auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
   parts->server.Listen(std::move(sockets.http));
-  parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit());
+  parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit(), sockets.health_name);
   return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 

@@ -25,6 +25,8 @@ struct GatewaySockets {
   UniqueFd grpc;
   // gRPC target of the supervisor.
   std::string admin;
+  // Further name under which gRPC's health service shows this process; empty: none.
+  std::string health_name;
 };
 
 class Gateway {

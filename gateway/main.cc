@@ -19,6 +19,7 @@ namespace {
 struct Flags {
   std::string config = "/etc/inferd/inferd.yaml";
   std::string admin;
+  std::string health_name;
   int http_fd = -1;
   int grpc_fd = -1;
   ChildDescriptors child;
@@ -33,6 +34,7 @@ absl::StatusOr<GatewaySockets> OpenSockets(const Flags& flags, const config::Con
   GatewaySockets sockets;
   ASSIGN_OR_RETURN(sockets.http, ListeningSocket(flags.http_fd, config.listen.http));
   ASSIGN_OR_RETURN(sockets.grpc, ListeningSocket(flags.grpc_fd, config.listen.grpc));
+  sockets.health_name = flags.health_name;
   sockets.admin = flags.admin.empty() ? config.listen.admin.ToString() : flags.admin;
   LogInfo("listening", {{"http", BoundAddress(sockets.http.get()).ToString()},
                         {"grpc", BoundAddress(sockets.grpc.get()).ToString()}});
@@ -80,6 +82,7 @@ int main(int argc, char** argv) {
   CLI::App app("Serves the HTTP and gRPC interfaces of inferd; started by the supervisor.", "inferd-gateway");
   app.add_option("--config", flags.config, "configuration file (YAML)")->capture_default_str();
   app.add_option("--admin", flags.admin, "gRPC target of the supervisor; default: listen.admin");
+  app.add_option("--health-name", flags.health_name, "further name that the gRPC health service knows this process by");
   app.add_option("--http-fd", flags.http_fd, "listening socket for HTTP to use instead of opening one");
   app.add_option("--grpc-fd", flags.grpc_fd, "listening socket for gRPC to use instead of opening one");
   app.add_option("--lifeline-fd", flags.child.lifeline_fd, "pipe whose end means that the supervisor is gone");

@@ -1,5 +1,5 @@
 // Stands in for inferd-gateway in tests of the supervisor: answers health on the inherited gRPC socket, and each HTTP
-// connection with its process id.
+// connection with its process id. Refuses a keys file of the name refused.keys.
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
@@ -7,6 +7,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "config/base/child_process.h"
@@ -36,12 +38,13 @@ void Serve(int http_fd, int grpc_fd, int stop_fd, grpc::Server& server) {
 }
 
 int Main(int argc, char** argv) {
-  std::string config_file, admin;
+  std::string config_file, admin, health_name;
   int http_fd = -1, grpc_fd = -1;
   ChildDescriptors descriptors;
   CLI::App app("A gateway for tests.", "inferd-gateway");
   app.add_option("--config", config_file);
   app.add_option("--admin", admin);
+  app.add_option("--health-name", health_name);
   app.add_option("--http-fd", http_fd);
   app.add_option("--grpc-fd", grpc_fd);
   app.add_option("--lifeline-fd", descriptors.lifeline_fd);
@@ -54,12 +57,18 @@ int Main(int argc, char** argv) {
     CHECK(write(stop.get(), &one, sizeof one) == sizeof one);
   });
   if (!watch.ok()) return kExitFailed;
+  std::ostringstream config;
+  config << std::ifstream(config_file).rdbuf();
+  if (config.str().find("/refused.keys") != std::string::npos) {
+    (*watch)->Report("refused.keys: no keys");
+    return kExitUsage;
+  }
   grpc::EnableDefaultHealthCheckService(true);
   v1::Inference::Service refuses_all;  // a server needs one service of its own
   grpc::ServerBuilder builder;
   builder.RegisterService(&refuses_all);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  server->GetHealthCheckService()->SetServingStatus("inferd.v1.Inference", true);
+  server->GetHealthCheckService()->SetServingStatus(health_name, true);
   Serve(http_fd, grpc_fd, stop.get(), *server);
   server->Shutdown(std::chrono::system_clock::now());
   return kExitDone;

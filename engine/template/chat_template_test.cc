@@ -115,6 +115,7 @@ std::string Repeated(std::string_view text, int times) {
   return result;
 }
 
+// Long because it is a list of hostile templates.
 TEST(Limits, EndHostileTemplatesQuickly) {
   const std::string kSources[] = {
       "{{ range(10**9) }}",
@@ -149,6 +150,13 @@ TEST(Limits, EndHostileTemplatesQuickly) {
       "{% set a = namespace(x=0) %}{% for i in range(100000) %}{% set a.x = joiner(a.x) %}{% endfor %}",
       "{% set a = namespace(x=[]) %}{% for i in range(100000) %}{% set a.x = [a.x]|select %}{% endfor %}",
       "{{ strftime_now('%1000000000d') }}",
+      "{{ ('\\n' * 60000000).splitlines() }}",
+      "{{ ('a ' * 30000000).split() }}",
+      "{{ ('a,' * 30000000).split(',') }}{{ ('a,' * 30000000).rsplit(',') }}",
+      "{{ ('\\n' * 60000000)|wordwrap }}",
+      "{{ ('a ' * 4000000)|wordwrap(1) }}",
+      "{{ ('a' * 4000000)|wordwrap(1) }}",
+      "{{ ('-' * 4000000)|wordwrap(1) }}",
       "{{ " + Repeated("(", 100'000) + Repeated(")", 100'000) + " }}",
       "{{ " + Repeated("[", 100'000),
       "{{ " + Repeated("{1:", 100'000),

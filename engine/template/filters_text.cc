@@ -96,7 +96,7 @@ absl::StatusOr<Value> Indent(Heap& heap, const Value& self, const Bound& argumen
   Text text = value.text();
   text.Append("\n", true);  // so that a line break at the end makes an empty last line
   RETURN_IF_ERROR(heap.CheckString(text.size()));
-  const std::vector<Text> lines = SplitLines(text, false);
+  ASSIGN_OR_RETURN(const std::vector<Text> lines, SplitLines(heap, text, false));
   Text out;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) out.Append("\n", true);
@@ -141,7 +141,8 @@ absl::StatusOr<Value> WordWrap(Heap& heap, const Value& self, const Bound& argum
   const Text between = separator == nullptr ? Text("\n", true) : separator->text();
   Text out;
   bool first = true;
-  for (const Text& paragraph : SplitLines(value.text(), false)) {
+  ASSIGN_OR_RETURN(const std::vector<Text> paragraphs, SplitLines(heap, value.text(), false));
+  for (const Text& paragraph : paragraphs) {
     ASSIGN_OR_RETURN(std::vector<Text> lines, WrapLine(heap, paragraph, options));
     if (lines.empty()) lines.emplace_back();
     for (const Text& line : lines) {
@@ -212,7 +213,8 @@ absl::StatusOr<Value> Safe(Heap& heap, const Value& self, const Bound&) {
 absl::StatusOr<Value> StripTagsOf(Heap& heap, const Value& self, const Bound&) {
   ASSIGN_OR_RETURN(const Text text, ToText(heap, self));
   RETURN_IF_ERROR(heap.CheckString(text.size()));
-  return heap.String(StripTags(text));
+  ASSIGN_OR_RETURN(Text stripped, StripTags(heap, text));
+  return heap.String(std::move(stripped));
 }
 
 absl::StatusOr<Value> UrlEncodeOf(Heap& heap, const Value& self, const Bound&) {

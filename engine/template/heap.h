@@ -63,6 +63,24 @@ class Heap {
   void Allocate(size_t bytes) { live_bytes_ += bytes; }
   void Release(size_t bytes) { live_bytes_ -= bytes; }
 
+  // Memory that is no value's, counted for the life of the object; RESOURCE_EXHAUSTED when a limit has been passed.
+  class Scratch {
+   public:
+    explicit Scratch(Heap& heap) : heap_(heap) {}
+    ~Scratch() { heap_.Release(bytes_); }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    absl::Status Add(size_t bytes) {
+      heap_.Allocate(bytes);
+      bytes_ += bytes;
+      return heap_.Step(0);
+    }
+
+   private:
+    Heap& heap_;
+    size_t bytes_ = 0;
+  };
+
   // One level of nested evaluation, for the life of the object; ok() is false beyond the limit.
   class Level {
    public:

@@ -85,10 +85,11 @@ absl::Status AppendPair(Heap& heap, const Value& key, const Value& value, Text& 
 
 }  // namespace
 
-Text StripTags(const Text& text) {
+absl::StatusOr<Text> StripTags(Heap& heap, const Text& text) {
   const Text plain = Without(Without(text, "<!--", "-->"), "<", ">");
   Text out;
-  for (const Text& word : SplitWords(plain, -1, false)) {
+  ASSIGN_OR_RETURN(const std::vector<Text> words, SplitWords(heap, plain, -1, false));
+  for (const Text& word : words) {
     if (!out.empty()) out.Append(" ", true);
     out.Append(word);
   }

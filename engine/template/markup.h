@@ -9,7 +9,7 @@
 namespace inferd::chat_template {
 
 // Without tags and comments, whitespace as single spaces, the common entities resolved.
-Text StripTags(const Text& text);
+absl::StatusOr<Text> StripTags(Heap& heap, const Text& text);
 // A string percent-encoded; a mapping or pairs as a query.
 absl::StatusOr<Text> UrlEncode(Heap& heap, const Value& value);
 // A dict as attributes: key="value" with spaces between, and one before if `leading_space`.

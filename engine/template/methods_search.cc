@@ -15,7 +15,8 @@ namespace {
 
 Value Like(Heap& heap, const Value& self, Text text) { return heap.String(std::move(text), self.string().markup); }
 
-Value ListLike(Heap& heap, const Value& self, std::vector<Text> pieces) {
+absl::StatusOr<Value> ListLike(Heap& heap, const Value& self, absl::StatusOr<std::vector<Text>> split) {
+  ASSIGN_OR_RETURN(std::vector<Text> pieces, std::move(split));
   std::vector<Value> values;
   values.reserve(pieces.size());
   for (Text& piece : pieces) values.push_back(Like(heap, self, std::move(piece)));
@@ -162,9 +163,9 @@ absl::StatusOr<Value> SplitText(Heap& heap, const Value& self, const Bound& argu
   ASSIGN_OR_RETURN(const Value* separator, arguments.String(0));
   ASSIGN_OR_RETURN(const int64_t limit, arguments.Integer(1, -1));
   RETURN_IF_ERROR(heap.Step(self.bytes().size() / 8));  // as many pieces may come of it
-  if (separator == nullptr) return ListLike(heap, self, SplitWords(self.text(), limit, from_right));
+  if (separator == nullptr) return ListLike(heap, self, SplitWords(heap, self.text(), limit, from_right));
   if (separator->bytes().empty()) return InvalidArgument("empty separator");
-  return ListLike(heap, self, SplitAt(self.text(), separator->bytes(), limit, from_right));
+  return ListLike(heap, self, SplitAt(heap, self.text(), separator->bytes(), limit, from_right));
 }
 absl::StatusOr<Value> Split(Heap& heap, const Value& self, const Bound& arguments) {
   return SplitText(heap, self, arguments, false);
@@ -175,7 +176,7 @@ absl::StatusOr<Value> SplitRight(Heap& heap, const Value& self, const Bound& arg
 
 absl::StatusOr<Value> Lines(Heap& heap, const Value& self, const Bound& arguments) {
   RETURN_IF_ERROR(heap.Step(1 + self.bytes().size() / 8));
-  return ListLike(heap, self, SplitLines(self.text(), arguments.Truth(0, false)));
+  return ListLike(heap, self, SplitLines(heap, self.text(), arguments.Truth(0, false)));
 }
 
 absl::StatusOr<Value> PartitionAt(Heap& heap, const Value& self, const Bound& arguments, bool last) {

@@ -90,13 +90,16 @@ absl::StatusOr<Text> Replace(Heap& heap, const Text& text, std::string_view old,
   return out;
 }
 
-std::vector<Text> SplitAt(const Text& text, std::string_view separator, int64_t limit, bool from_right) {
+absl::StatusOr<std::vector<Text>> SplitAt(Heap& heap, const Text& text, std::string_view separator, int64_t limit,
+                                          bool from_right) {
   const std::string& bytes = text.bytes();
+  Heap::Scratch scratch(heap);
   std::vector<Text> pieces;
   if (!from_right) {
     size_t begin = 0;
     for (size_t at = bytes.find(separator); at != std::string::npos && limit != 0;
          at = bytes.find(separator, begin), --limit) {
+      RETURN_IF_ERROR(scratch.Add(kPieceBytes + at - begin));
       pieces.push_back(text.Slice(begin, at));
       begin = at + separator.size();
     }
@@ -107,6 +110,7 @@ std::vector<Text> SplitAt(const Text& text, std::string_view separator, int64_t 
   while (limit != 0 && end >= separator.size()) {
     const size_t at = bytes.rfind(separator, end - separator.size());
     if (at == std::string::npos) break;
+    RETURN_IF_ERROR(scratch.Add(kPieceBytes + end - at));
     pieces.push_back(text.Slice(at + separator.size(), end));
     end = at;
     --limit;
@@ -116,13 +120,17 @@ std::vector<Text> SplitAt(const Text& text, std::string_view separator, int64_t 
   return pieces;
 }
 
-std::vector<Text> SplitWords(const Text& text, int64_t limit, bool from_right) {
+absl::StatusOr<std::vector<Text>> SplitWords(Heap& heap, const Text& text, int64_t limit, bool from_right) {
+  Heap::Scratch scratch(heap);
   const std::string& bytes = text.bytes();
   std::vector<std::pair<size_t, size_t>> words;
   for (size_t at = 0; at < bytes.size();) {
     const size_t begin = at;
     if (IsSpace(NextCodePoint(bytes, at))) continue;
-    if (words.empty() || words.back().second != begin) words.emplace_back(begin, begin);
+    if (words.empty() || words.back().second != begin) {
+      RETURN_IF_ERROR(scratch.Add(kPieceBytes + sizeof words[0]));
+      words.emplace_back(begin, begin);
+    }
     words.back().second = at;
   }
   std::vector<Text> pieces;
@@ -140,7 +148,8 @@ std::vector<Text> SplitWords(const Text& text, int64_t limit, bool from_right) {
   return pieces;
 }
 
-std::vector<Text> SplitLines(const Text& text, bool keep_ends) {
+absl::StatusOr<std::vector<Text>> SplitLines(Heap& heap, const Text& text, bool keep_ends) {
+  Heap::Scratch scratch(heap);
   const std::string& bytes = text.bytes();
   std::vector<Text> lines;
   size_t begin = 0;
@@ -149,6 +158,7 @@ std::vector<Text> SplitLines(const Text& text, bool keep_ends) {
     const char32_t point = NextCodePoint(bytes, at);
     if (!IsLineBreak(point)) continue;
     if (point == '\r' && at < bytes.size() && bytes[at] == '\n') ++at;
+    RETURN_IF_ERROR(scratch.Add(kPieceBytes + at - begin));
     lines.push_back(text.Slice(begin, keep_ends ? at : end));
     begin = at;
   }

@@ -1,7 +1,7 @@
 // What Python's str methods do, on Text: shared by the methods and the filters. All keep the trust of every byte.
 //
 //   Text stripped = Strip(text, std::nullopt, Ends::kBoth);
-//   std::vector<Text> words = SplitWords(text, -1);
+//   std::vector<Text> words = SplitWords(heap, text, -1, false);
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,16 @@ Text Strip(const Text& text, const std::optional<std::string_view>& characters, 
 absl::StatusOr<Text> Replace(Heap& heap, const Text& text, std::string_view old, const Text& replacement,
                              int64_t count);
 
+// What a piece of a split text is counted with, beside its bytes, while the list of them is made: all that it takes as
+// an element of a list of strings.
+inline constexpr size_t kPieceBytes = sizeof(Text) + sizeof(StringBox) + sizeof(Value);
+// Splitting fails with RESOURCE_EXHAUSTED when the pieces take more memory than the heap has left.
 // Pieces between separators (not empty), cut at most `limit` times (negative: everywhere), from the left or the right.
-std::vector<Text> SplitAt(const Text& text, std::string_view separator, int64_t limit, bool from_right);
+absl::StatusOr<std::vector<Text>> SplitAt(Heap& heap, const Text& text, std::string_view separator, int64_t limit,
+                                          bool from_right);
 // Pieces between runs of whitespace, none empty.
-std::vector<Text> SplitWords(const Text& text, int64_t limit, bool from_right);
-std::vector<Text> SplitLines(const Text& text, bool keep_ends);
+absl::StatusOr<std::vector<Text>> SplitWords(Heap& heap, const Text& text, int64_t limit, bool from_right);
+absl::StatusOr<std::vector<Text>> SplitLines(Heap& heap, const Text& text, bool keep_ends);
 
 // Every code point through `append`, for example AppendUpper.
 Text MapCodePoints(const Text& text, void (*append)(std::string& out, char32_t point));

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "config/base/status.h"
+#include "engine/template/text_functions.h"
 #include "engine/template/unicode.h"
 
 namespace inferd::chat_template {
@@ -98,6 +100,7 @@ absl::StatusOr<std::vector<Text>> WrapLine(Heap& heap, const Text& paragraph, co
     pieces.push_back({begin, chopper.PieceEnd(begin)});
   }
   std::reverse(pieces.begin(), pieces.end());
+  Heap::Scratch scratch(heap);
   std::vector<Text> lines;
   while (!pieces.empty()) {
     std::vector<Piece> line;
@@ -114,10 +117,10 @@ absl::StatusOr<std::vector<Text>> WrapLine(Heap& heap, const Text& paragraph, co
         size_t cut = word.begin + (width - size);
         if (options.break_on_hyphens) {
           // A hyphen within reach is the better place, if something other than hyphens stands before it.
-          const size_t hyphen = points.points.rfind(U'-', cut == 0 ? 0 : cut - 1);
-          const bool usable = width - size > 0 && hyphen != std::u32string::npos && hyphen > word.begin &&
-                              points.points.find_first_not_of(U'-', word.begin) < hyphen;
-          if (usable) cut = hyphen + 1;
+          const std::u32string_view reach = std::u32string_view(points.points).substr(word.begin, width - size);
+          const size_t hyphen = reach.rfind(U'-');
+          const bool usable = hyphen != reach.npos && reach.substr(0, hyphen).find_first_not_of(U'-') != reach.npos;
+          if (usable) cut = word.begin + hyphen + 1;
         }
         line.push_back({word.begin, cut});
         word.begin = cut;
@@ -130,6 +133,7 @@ absl::StatusOr<std::vector<Text>> WrapLine(Heap& heap, const Text& paragraph, co
     if (line.empty()) continue;
     const size_t begin = points.offsets[line.front().begin];
     lines.push_back(paragraph.Slice(begin, points.offsets[line.back().end]));
+    RETURN_IF_ERROR(scratch.Add(kPieceBytes + lines.back().size()));
     RETURN_IF_ERROR(heap.Step());
   }
   return lines;

@@ -2,12 +2,13 @@
 // are accepted by us, because gRPC cannot take over an inherited listening socket.
 //
 //   PublicServer server(pool, serving, access, {.max_message_bytes = 10 << 20});
-//   server.Listen(std::move(listening_fd), http_server.limit());
+//   server.Listen(std::move(listening_fd), http_server.limit(), "");
 //   bool drained = server.Drain(deadline);
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "config/base/unique_fd.h"
 #include "gateway/http/signal.h"
@@ -30,8 +31,9 @@ class PublicServer {
   PublicServer(IoPool& pool, const Serving& serving, Access& access, PublicServerOptions options);
   ~PublicServer();
 
-  // Accepts while `limit` has room; it must outlive the pool's threads.
-  void Listen(UniqueFd listener, ConnectionLimit& limit);
+  // Accepts while `limit` has room; it must outlive the pool's threads. `health_name`: a further name that the health
+  // service knows this server by; empty: none.
+  void Listen(UniqueFd listener, ConnectionLimit& limit, const std::string& health_name);
   // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended
   // in time.
   bool Drain(TimePoint deadline);
