@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
 # Runs every test, after doing all its own set-up on a fresh machine. Ends with a line of totals.
 #
-#   tests/run.sh            everything (what CI runs)
-#   tests/run.sh --quick    release build, unit tests and lint
-#   tests/run.sh --long     everything, with longer fuzzing and the soak test
+#   tests/run.sh            release build, unit tests, lint and end-to-end tests (what CI runs)
+#   tests/run.sh --quick    without the end-to-end tests
+#   tests/run.sh --long     also: kernels as ARM programs, Clang with sanitizers, fuzzing, thread sanitizer, soak
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source deploy/setup.sh
 
 mode=${1:-all}
 case $mode in all | --quick | --long) ;; *) fail "unknown option $mode, expected --quick or --long" ;; esac
-fuzz_seconds=10
-[ "$mode" = --long ] && fuzz_seconds=300
+fuzz_seconds=${INFERD_FUZZ_SECONDS:-60}
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
@@ -77,6 +76,9 @@ check "lint: each rule is seen when broken" pytest_in lint tests/lint
 if [ "$mode" != --quick ]; then
   export INFERD_BUILD=$PWD/build/release
   check "end to end" pytest_in e2e tests/e2e $([ "$mode" = --long ] && echo --long)
+fi
+
+if [ "$mode" = --long ]; then
   check "kernels as ARM programs" tests/arm/run.sh build/arm --gtest_brief=1 --gtest_output="xml:$results/arm.xml"
   # One Clang tree serves three purposes: our code is clean under its warnings, the sanitizers watch the unit tests,
   # and libFuzzer drives the parsers.
