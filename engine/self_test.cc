@@ -75,7 +75,9 @@ absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, con
 
 absl::Status CheckForward(device::Device& device) {
   const model::Model& model = device.model();
-  std::vector<int32_t> tokens(static_cast<size_t>(std::min(kForwardTokens, device.options().context_tokens)));
+  const device::DeviceOptions& options = device.options();
+  const int64_t room = std::min({options.context_tokens, options.max_batch_tokens, options.max_result_rows});
+  std::vector<int32_t> tokens(static_cast<size_t>(std::min<int64_t>(kForwardTokens, room)));
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 31) % model.vocabulary_size();
   ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
   RETURN_IF_ERROR(device.cache().Reserve(*sequence, static_cast<int64_t>(tokens.size())));
