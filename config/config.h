@@ -101,7 +101,7 @@ struct SupervisorOptions {
 };
 
 // Variant of the kernels; kAuto is the best that the processor runs.
-enum class InstructionSet { kAuto, kReference, kAvx2, kAvx512, kNeon };
+enum class InstructionSet { kAuto, kReference, kAvx2, kAvxVnni, kAvx512, kNeon };
 
 struct Config {
   ListenOptions listen;

@@ -12,7 +12,7 @@ namespace inferd::config {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 5> kNames = {"auto", "reference", "avx2", "avx512", "neon"};
+constexpr std::array<std::string_view, 6> kNames = {"auto", "reference", "avx2", "avxvnni", "avx512", "neon"};
 
 }  // namespace
 

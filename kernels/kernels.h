@@ -69,7 +69,7 @@ struct TopEntry {
 };
 
 struct Kernels {
-  const char* name;  // "reference", "avx2", "avx512", "neon"
+  const char* name;  // "reference", "avx2", "avxvnni", "avx512", "neon"
 
   // ---- products
   size_t (*activation_row_bytes)(ActivationFormat format, int64_t k);  // a multiple of 64

@@ -28,6 +28,9 @@ extern const Kernels kTable;
 namespace avx2 {
 extern const Kernels kTable;
 }
+namespace avxvnni {
+extern const Kernels kTable;
+}
 namespace avx512 {
 extern const Kernels kTable;
 }

@@ -1,55 +1,23 @@
-// Which panel format each type has.
 #include "kernels/x86_avx2/formats.h"
 
-#include "kernels/panels/unpack_any.h"
+#include "kernels/x86_avx2/format_table.h"
 
 namespace inferd::kernels::avx2 {
 namespace {
 
-using enum TensorType;
-
-constexpr panels::PanelStyle kStyle{.bias = 0, .paired_scales = true};
-template <TensorType kType>
-constexpr auto* Any = panels::UnpackAny<kStyle, kType>;
-
-struct Entry {
-  TensorType type;
-  PanelFormat format;
-};
-
-constexpr Entry kEntries[] = {
-    {kQ4_0, {UnpackQ4_0, Tile32<4, Extra32::kBias>}},
-    {kQ4_1, {UnpackQ4_1, Tile32<4, Extra32::kAdded>}},
-    {kQ5_0, {UnpackQ5_0, Tile32<5, Extra32::kBias>}},
-    {kQ5_1, {UnpackQ5_1, Tile32<5, Extra32::kAdded>}},
-    {kQ8_0, {UnpackQ8_0, Tile32<8, Extra32::kNone>}},
-    {kIQ4_NL, {UnpackIQ4_NL, Tile32<8, Extra32::kNone>}},
-    {kMXFP4, {Any<kMXFP4>, Tile32<8, Extra32::kNone>}},
-    {kNVFP4, {Any<kNVFP4>, Tile32<8, Extra32::kTwoScales>}},
-    {kQ2_K, {Any<kQ2_K>, Tile256<4, 16, Extra256::kMinimum>}},
-    {kQ3_K, {Any<kQ3_K>, Tile256<8, 16, Extra256::kNone>}},
-    {kQ4_K, {UnpackQ4_K, Tile256<4, 32, Extra256::kMinimum>}},
-    {kQ5_K, {UnpackQ5_K, Tile256<5, 32, Extra256::kMinimum>}},
-    {kQ6_K, {UnpackQ6_K, Tile256<6, 16, Extra256::kBias>}},
-    {kIQ4_XS, {Any<kIQ4_XS>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ1_S, {Any<kIQ1_S>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ1_M, {Any<kIQ1_M>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ2_XXS, {Any<kIQ2_XXS>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ2_XS, {Any<kIQ2_XS>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ2_S, {Any<kIQ2_S>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ3_XXS, {Any<kIQ3_XXS>, Tile256<8, 16, Extra256::kNone>}},
-    {kIQ3_S, {Any<kIQ3_S>, Tile256<8, 16, Extra256::kNone>}},
-    {kTQ1_0, {Any<kTQ1_0>, Tile256<8, 16, Extra256::kNone>}},
-    {kTQ2_0, {Any<kTQ2_0>, Tile256<8, 16, Extra256::kNone>}},
+struct Tiles {
+  template <int kBits, Extra32 kExtra>
+  static TileFunction Tile32(int panels, int tokens) {
+    return avx2::Tile32<kBits, kExtra>(panels, tokens);
+  }
+  template <int kBits, int kGroup, Extra256 kExtra>
+  static TileFunction Tile256(int panels, int tokens) {
+    return avx2::Tile256<kBits, kGroup, kExtra>(panels, tokens);
+  }
 };
 
 }  // namespace
 
-const PanelFormat& FormatOf(TensorType type) {
-  for (const Entry& entry : kEntries) {
-    if (entry.type == type) return entry.format;
-  }
-  return kEntries[0].format;
-}
+const PanelFormat& FormatOf(TensorType type) { return FindFormat<Tiles>(type); }
 
 }  // namespace inferd::kernels::avx2

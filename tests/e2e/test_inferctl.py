@@ -125,7 +125,7 @@ def test_configuration_prints_and_checks(daemon, tmp_path):
 
 def test_version_names_the_kernels():
     result = subprocess.run([BIN / "inferd", "--version"], capture_output=True, text=True, timeout=30)
-    assert result.returncode == 0 and re.search(r"reference|avx2|avx512|neon", result.stdout), result.stdout
+    assert result.returncode == 0 and re.search(r"reference|avx2|avxvnni|avx512|neon", result.stdout), result.stdout
 
 
 def test_reload_reports_errors_and_keeps_serving(own_daemon):

@@ -1,0 +1,241 @@
+// The micro-kernels of the avxvnni variant; the arithmetic is that of reference/matmul.cc. A panel's 16 rows are two
+// registers, its halves. Twelve integer sums, two registers of weights and one of activations fill the 16 registers;
+// the float sums rest in memory between blocks.
+#include <immintrin.h>
+
+#include "kernels/activations.h"
+#include "kernels/x86_avxvnni/formats.h"
+
+#define INFERD_INLINE inline __attribute__((always_inline))
+
+namespace inferd::kernels::avxvnni {
+namespace {
+
+using panels::PanelBlock256;
+using panels::PanelBlock32;
+
+INFERD_INLINE __m256i BroadcastDword(const void* p) {
+  int32_t dword;
+  __builtin_memcpy(&dword, p, 4);
+  return _mm256_set1_epi32(dword);
+}
+
+INFERD_INLINE __m256i LoadHalf(const void* p, int half) { return _mm256_load_si256((const __m256i*)p + half); }
+
+// Calls f(half, token), unrolled.
+template <int kTokens, typename F>
+INFERD_INLINE void ForEach(const F& f) {
+#pragma GCC unroll 8
+  for (int t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) f(h, t);
+  }
+}
+
+template <typename PanelBlock, typename ActivationBlock, int kTokens>
+struct Tile {
+  const PanelBlock* weights;
+  const ActivationBlock* y[kTokens];
+  __m256 sums[2][kTokens];
+
+  INFERD_INLINE explicit Tile(const TileArguments& a) : weights(static_cast<const PanelBlock*>(a.panels[0])) {
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) y[t] = static_cast<const ActivationBlock*>(a.activations[t]);
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      sums[h][t] = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[t] + 8 * h);
+    });
+  }
+
+  INFERD_INLINE void Next() {
+    ++weights;
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) ++y[t];
+  }
+
+  INFERD_INLINE void Finish(const TileArguments& a) const {
+    ForEach<kTokens>([&](int h, int t)
+                         __attribute__((always_inline)) { _mm256_storeu_ps(a.out[t] + 8 * h, sums[h][t]); });
+  }
+
+  // dots += products of elements 4 * first .. 4 * (first + kCount) - 1 of the block
+  template <int kBits, int kCount>
+  INFERD_INLINE void AddDots(int first, __m256i (&dots)[2][kTokens]) const {
+#pragma GCC unroll 8
+    for (int c = first; c < first + kCount; ++c) {
+      __m256i w[2] = {LoadHalf(weights->values[c], 0), LoadHalf(weights->values[c], 1)};
+      if constexpr (kBits == 8) {
+        const __m256i bias = _mm256_set1_epi8(static_cast<char>(128));
+        w[0] = _mm256_xor_si256(w[0], bias);
+        w[1] = _mm256_xor_si256(w[1], bias);
+      }
+#pragma GCC unroll 8
+      for (int t = 0; t < kTokens; ++t) {
+        const __m256i quants = BroadcastDword(y[t]->quants + 4 * c);
+        dots[0][t] = _mm256_dpbusd_avx_epi32(dots[0][t], w[0], quants);
+        dots[1][t] = _mm256_dpbusd_avx_epi32(dots[1][t], w[1], quants);
+      }
+    }
+  }
+
+  INFERD_INLINE void AddScaled(int h, int t, const float* weight_scale, __m256i dot) {
+    const __m256 scale = _mm256_mul_ps(_mm256_load_ps(weight_scale + 8 * h), _mm256_set1_ps(y[t]->scale));
+    sums[h][t] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(dot), sums[h][t]);
+  }
+};
+
+// The activations' `offset` is for a bias of 2^7; the values of a type of kBits have one of 2^(kBits - 1).
+template <int kBits, Extra32 kExtra, int kTokens>
+void Run32(const TileArguments& a) {
+  Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
+  for (int64_t b = 0; b < a.blocks; ++b) {
+    __m256i dots[2][kTokens];
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      dots[h][t] =
+          kExtra == Extra32::kAdded ? _mm256_setzero_si256() : _mm256_set1_epi32(tile.y[t]->offset >> (8 - kBits));
+    });
+    tile.template AddDots<kBits, 8>(0, dots);
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      tile.AddScaled(h, t, tile.weights->scale, dots[h][t]);
+      if constexpr (kExtra == Extra32::kAdded) {
+        const __m256 added = _mm256_load_ps(tile.weights->second + 8 * h);
+        tile.sums[h][t] = _mm256_fmadd_ps(added, _mm256_set1_ps(tile.y[t]->scaled_sum), tile.sums[h][t]);
+      }
+    });
+    tile.Next();
+  }
+  tile.Finish(a);
+}
+
+// Two scales a block. The activations keep no sums of 16, so these are made here.
+template <int kTokens>
+void Run16(const TileArguments& a) {
+  Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
+  const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), zero = _mm256_setzero_si256();
+  for (int64_t b = 0; b < a.blocks; ++b) {
+    for (int part = 0; part < 2; ++part) {
+      __m256i biased_sums[kTokens], dots[2][kTokens];
+      for (int t = 0; t < kTokens; ++t) {
+        biased_sums[t] = zero;
+        for (int c = 4 * part; c < 4 * part + 4; ++c) {
+          biased_sums[t] = _mm256_dpbusd_avx_epi32(biased_sums[t], bias, BroadcastDword(tile.y[t]->quants + 4 * c));
+        }
+      }
+      ForEach<kTokens>([&](int h, int t) { dots[h][t] = _mm256_sub_epi32(zero, biased_sums[t]); });
+      tile.template AddDots<8, 4>(4 * part, dots);
+      ForEach<kTokens>([&](int h, int t) {
+        tile.AddScaled(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
+      });
+    }
+    tile.Next();
+  }
+  tile.Finish(a);
+}
+
+// Sum of the block's minimums times the activations' sums of each group.
+template <int kGroup>
+INFERD_INLINE __m256i LowSum(const PanelBlock256& weights, const ActivationBlock256& y, int half) {
+  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
+  __m256i low = _mm256_setzero_si256();
+#pragma GCC unroll 8
+  for (int pair = 0; pair < 128 / kGroup; ++pair) {
+    low = _mm256_dpwssd_avx_epi32(low, LoadHalf(weights.minimums[pair], half),
+                                  BroadcastDword(activation_sums + 2 * pair));
+  }
+  return low;
+}
+
+// Blocks of 256 with an integer scale, kept twice as int16, for each kGroup elements.
+template <int kBits, int kGroup, Extra256 kExtra, int kTokens>
+void Run256(const TileArguments& a) {
+  Tile<PanelBlock256, ActivationBlock256, kTokens> tile(a);
+  for (int64_t b = 0; b < a.blocks; ++b) {
+    __m256i totals[2][kTokens];
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) { totals[h][t] = _mm256_setzero_si256(); });
+    for (int group = 0; group < 256 / kGroup; ++group) {
+      __m256i dots[2][kTokens];
+      ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+        dots[h][t] = kExtra == Extra256::kMinimum ? _mm256_setzero_si256()
+                                                  : _mm256_set1_epi32(tile.y[t]->offsets[group] >> (8 - kBits));
+      });
+      tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), dots);
+      ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+        const __m256i scale = _mm256_srai_epi32(LoadHalf(tile.weights->scales[group], h), 16);
+        totals[h][t] = _mm256_add_epi32(totals[h][t], _mm256_mullo_epi32(dots[h][t], scale));
+      });
+    }
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      tile.AddScaled(h, t, tile.weights->scale, totals[h][t]);
+      if constexpr (kExtra == Extra256::kMinimum) {
+        const __m256 low = _mm256_cvtepi32_ps(LowSum<kGroup>(*tile.weights, *tile.y[t], h));
+        const __m256 minimum = _mm256_load_ps(tile.weights->minimum + 8 * h);
+        const __m256 scaled = _mm256_mul_ps(minimum, _mm256_set1_ps(tile.y[t]->scale));
+        tile.sums[h][t] = _mm256_fnmadd_ps(scaled, low, tile.sums[h][t]);
+      }
+    });
+    tile.Next();
+  }
+  tile.Finish(a);
+}
+
+template <int kBits, Extra32 kExtra, int kTokens>
+constexpr TileFunction Of32() {
+  if constexpr (kExtra == Extra32::kTwoScales) {
+    return Run16<kTokens>;
+  } else {
+    return Run32<kBits, kExtra, kTokens>;
+  }
+}
+
+}  // namespace
+
+static_assert(kTileTokens == 6);
+
+template <int kBits, Extra32 kExtra>
+TileFunction Tile32(int, int tokens) {
+  switch (tokens) {
+    case 1:
+      return Of32<kBits, kExtra, 1>();
+    case 2:
+      return Of32<kBits, kExtra, 2>();
+    case 3:
+      return Of32<kBits, kExtra, 3>();
+    case 4:
+      return Of32<kBits, kExtra, 4>();
+    case 5:
+      return Of32<kBits, kExtra, 5>();
+    default:
+      return Of32<kBits, kExtra, kTileTokens>();
+  }
+}
+
+template <int kBits, int kGroup, Extra256 kExtra>
+TileFunction Tile256(int, int tokens) {
+  switch (tokens) {
+    case 1:
+      return Run256<kBits, kGroup, kExtra, 1>;
+    case 2:
+      return Run256<kBits, kGroup, kExtra, 2>;
+    case 3:
+      return Run256<kBits, kGroup, kExtra, 3>;
+    case 4:
+      return Run256<kBits, kGroup, kExtra, 4>;
+    case 5:
+      return Run256<kBits, kGroup, kExtra, 5>;
+    default:
+      return Run256<kBits, kGroup, kExtra, kTileTokens>;
+  }
+}
+
+template TileFunction Tile32<4, Extra32::kBias>(int, int);
+template TileFunction Tile32<4, Extra32::kAdded>(int, int);
+template TileFunction Tile32<5, Extra32::kBias>(int, int);
+template TileFunction Tile32<5, Extra32::kAdded>(int, int);
+template TileFunction Tile32<8, Extra32::kNone>(int, int);
+template TileFunction Tile32<8, Extra32::kTwoScales>(int, int);
+template TileFunction Tile256<4, 16, Extra256::kMinimum>(int, int);
+template TileFunction Tile256<4, 32, Extra256::kMinimum>(int, int);
+template TileFunction Tile256<5, 32, Extra256::kMinimum>(int, int);
+template TileFunction Tile256<6, 16, Extra256::kBias>(int, int);
+template TileFunction Tile256<8, 16, Extra256::kNone>(int, int);
+
+}  // namespace inferd::kernels::avxvnni
