@@ -28,6 +28,11 @@ scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options) {
           .max_result_rows = options.max_sequences + kPromptRows};
 }
 
+std::vector<int32_t> Sorted(std::vector<int32_t> tokens) {
+  std::sort(tokens.begin(), tokens.end());
+  return tokens;
+}
+
 // The longest sequence that the whole pool can hold.
 int64_t PoolTokens(cache::KvCache& cache, int64_t context_tokens) {
   int64_t tokens = 0, beyond = context_tokens + 1;
@@ -63,13 +68,14 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
   if (kernels == nullptr) return InvalidArgument("isa: {} is not a kernel variant that this CPU runs", isa);
   const int64_t context = device->options().context_tokens;
   const RequestLimits limits{.vocabulary_size = vocabulary.size,
+                             .end_of_generation = Sorted(vocabulary.end_of_generation),
                              .context_tokens = context,
                              .pool_tokens = PoolTokens(device->cache(), context)};
   if (limits.pool_tokens < std::min<int64_t>(context, kernels::kPageTokens)) {
     return InvalidArgument("kv_cache.bytes: {} bytes hold {} tokens, expected at least {}",
                            device->options().cache.bytes, limits.pool_tokens, kernels::kPageTokens);
   }
-  std::sort(vocabulary.end_of_generation.begin(), vocabulary.end_of_generation.end());
+  vocabulary.end_of_generation = limits.end_of_generation;
   return std::unique_ptr<Engine>(
       new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock));
 }
@@ -104,6 +110,7 @@ void Engine::Stop() {
 
 absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue) {
   absl::Status valid = Validate(request, limits_);
+  if (valid.ok()) valid = PrepareSampling(request);
   const MonotonicTime now = clock_.Now();
   absl::MutexLock lock(&mutex_);
   if (!valid.ok()) {
@@ -115,6 +122,17 @@ absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_
   inbox_.arrivals.push_back({.id = id, .request = std::move(request), .queue = std::move(queue), .arrival = now});
   ++requests_;
   return id;
+}
+
+// Before the request meets the engine's thread: this takes milliseconds for a large vocabulary, and longer once.
+absl::Status Engine::PrepareSampling(GenerationRequest& request) {
+  if (sampling::TextRules::NeededBy(request.sampling)) {
+    absl::call_once(texts_once_, [this] {
+      texts_ = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
+    });
+    request.text_rules = sampling::TextRules(request.sampling, texts_);
+  }
+  return CheckBans(request, limits_);
 }
 
 absl::Status Engine::Admit(const GenerationRequest& request, MonotonicTime now) {

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -81,6 +82,7 @@ class Engine {
 
   Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
          const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock);
+  absl::Status PrepareSampling(GenerationRequest& request);
   void Run();
   absl::Status Admit(const GenerationRequest& request, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -96,6 +98,8 @@ class Engine {
   DeviceRunner runner_;
   Core core_;          // of the engine's thread alone
   Embedder embedder_;  // the same
+  absl::once_flag texts_once_;
+  std::shared_ptr<const sampling::TokenTexts> texts_;  // made for the first request that needs it
 
   mutable absl::Mutex mutex_;
   Inbox inbox_ ABSL_GUARDED_BY(mutex_);

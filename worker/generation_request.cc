@@ -14,7 +14,19 @@ namespace {
 
 constexpr size_t kMostSaltBytes = 256, kMostUserBytes = 256, kMostRequestIdBytes = 128;
 
-sampling::SamplingOptions ReadSampling(const v1::Sampling& wire) {
+sampling::DryOptions ReadDry(const v1::Sampling& wire) {
+  sampling::DryOptions dry;
+  if (wire.has_dry_multiplier()) dry.multiplier = wire.dry_multiplier();
+  if (wire.has_dry_base()) dry.base = wire.dry_base();
+  if (wire.has_dry_allowed_length()) dry.allowed_length = wire.dry_allowed_length();
+  if (wire.has_dry_penalty_last_n()) dry.penalty_last_n = wire.dry_penalty_last_n();
+  if (wire.dry_sequence_breakers_size() > 0) {
+    dry.sequence_breakers.assign(wire.dry_sequence_breakers().begin(), wire.dry_sequence_breakers().end());
+  }
+  return dry;
+}
+
+absl::StatusOr<sampling::SamplingOptions> ReadSampling(const v1::Sampling& wire) {
   sampling::SamplingOptions options;
   if (wire.has_temperature()) options.temperature = wire.temperature();
   if (wire.has_top_k()) options.top_k = wire.top_k();
@@ -28,6 +40,16 @@ sampling::SamplingOptions ReadSampling(const v1::Sampling& wire) {
   options.logit_bias.assign(wire.logit_bias().begin(), wire.logit_bias().end());
   std::sort(options.logit_bias.begin(), options.logit_bias.end());
   options.ignore_eos = wire.ignore_eos();
+  options.bad_words.assign(wire.bad_words().begin(), wire.bad_words().end());
+  if (wire.has_xtc_probability()) options.xtc_probability = wire.xtc_probability();
+  if (wire.has_xtc_threshold()) options.xtc_threshold = wire.xtc_threshold();
+  options.dry = ReadDry(wire);
+  if (wire.mirostat() != 0 && wire.mirostat() != 2) {
+    return InvalidArgument("mirostat: {} is not supported, expected 0 (off) or 2", wire.mirostat());
+  }
+  options.mirostat = wire.mirostat() == 2;
+  if (wire.has_mirostat_tau()) options.mirostat_tau = wire.mirostat_tau();
+  if (wire.has_mirostat_eta()) options.mirostat_eta = wire.mirostat_eta();
   return options;
 }
 
@@ -92,7 +114,8 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
                                                       MonotonicTime now, std::optional<MonotonicTime> deadline) {
   RETURN_IF_ERROR(CheckSupported(wire));
   RETURN_IF_ERROR(CheckTexts(wire));
-  engine::GenerationRequest request{.prompt = std::move(prompt), .sampling = ReadSampling(wire.sampling())};
+  engine::GenerationRequest request{.prompt = std::move(prompt)};
+  ASSIGN_OR_RETURN(request.sampling, ReadSampling(wire.sampling()));
   request.seed = wire.has_seed() ? wire.seed() : RandomSeed();
   request.choices = wire.choices() == 0 ? 1 : wire.choices();
   if (wire.limits().has_max_tokens()) request.max_tokens = wire.limits().max_tokens();

@@ -85,6 +85,43 @@ TEST(ReadRequest, EveryFieldArrives) {
   EXPECT_EQ(request.resumed[0].delivered_bytes, 2u);
 }
 
+TEST(ReadRequest, EverySamplerArrives) {
+  EXPECT_EQ(Read({})->sampling.dry.sequence_breakers, sampling::DryOptions().sequence_breakers);
+  v1::GenerateRequest wire;
+  v1::Sampling& sampling = *wire.mutable_sampling();
+  sampling.set_xtc_probability(0.5f);
+  sampling.set_xtc_threshold(0.25f);
+  sampling.set_dry_multiplier(0.75f);
+  sampling.set_dry_base(2);
+  sampling.set_dry_allowed_length(3);
+  sampling.set_dry_penalty_last_n(100);
+  sampling.add_dry_sequence_breakers("#");
+  sampling.set_mirostat(2);
+  sampling.set_mirostat_tau(4);
+  sampling.set_mirostat_eta(0.5f);
+  sampling.add_bad_words("bad");
+  const engine::GenerationRequest request = *Read(wire);
+  EXPECT_EQ(request.sampling.xtc_probability, 0.5f);
+  EXPECT_EQ(request.sampling.xtc_threshold, 0.25f);
+  EXPECT_EQ(request.sampling.dry.multiplier, 0.75f);
+  EXPECT_EQ(request.sampling.dry.base, 2);
+  EXPECT_EQ(request.sampling.dry.allowed_length, 3);
+  EXPECT_EQ(request.sampling.dry.penalty_last_n, 100);
+  EXPECT_EQ(request.sampling.dry.sequence_breakers, (std::vector<std::string>{"#"}));
+  EXPECT_TRUE(request.sampling.mirostat);
+  EXPECT_EQ(request.sampling.mirostat_tau, 4);
+  EXPECT_EQ(request.sampling.mirostat_eta, 0.5f);
+  EXPECT_EQ(request.sampling.bad_words, (std::vector<std::string>{"bad"}));
+}
+
+TEST(ReadRequest, OnlyTheSecondVersionOfMirostatIsThere) {
+  v1::GenerateRequest wire;
+  wire.mutable_sampling()->set_mirostat(0);
+  EXPECT_FALSE(Read(wire)->sampling.mirostat);
+  wire.mutable_sampling()->set_mirostat(1);
+  EXPECT_EQ(MessageOf(Read(wire).status()), "mirostat: 1 is not supported, expected 0 (off) or 2");
+}
+
 TEST(ReadRequest, TheEarlierDeadlineHolds) {
   v1::GenerateRequest wire;
   wire.set_deadline_ms(500);

@@ -38,8 +38,9 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr
       vocabulary_(vocabulary),
       kernels_(kernels),
       tokens_(request.prompt),
-      sampler_(request.sampling, {.seed = request.seed, .choice = index, .min_tokens = request.min_tokens},
-               vocabulary.end_of_generation, kernels),
+      sampler_(request.sampling, request.text_rules,
+               {.seed = request.seed, .choice = index, .min_tokens = request.min_tokens}, vocabulary.end_of_generation,
+               kernels),
       text_(TextOptions(request, index, std::move(stops))) {
   sampler_.AcceptPrompt(request.prompt);
 }
@@ -47,6 +48,10 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr
 std::optional<Finish> Choice::Replay(Delta& delta) {
   const ResumedChoice* resumed = FindResumed(request_, index_);
   if (resumed == nullptr) return std::nullopt;
+  if (sampler_.needs_recall()) {
+    known_.assign(resumed->tokens.begin(), resumed->tokens.end());
+    return std::nullopt;
+  }
   for (int32_t token : resumed->tokens) {
     if (std::optional<Finish> finish = Take(token, delta)) return finish;
   }
@@ -61,11 +66,17 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
     return finish;
   }
   if (most_tokens_ == 0) return End(FinishReason::kLength, delta);
+  if (!known_.empty()) {
+    const int32_t token = known_.front();
+    known_.pop_front();
+    sampler_.Recall(logits, token);
+    return Take(token, delta);
+  }
   if (request_.logprobs) unmodified_.assign(logits.begin(), logits.end());
   const int32_t token = sampler_.Sample(logits);
   if (token == sampling::kNoToken) {
     Finish finish = End(FinishReason::kError, delta);
-    finish.error = "no token is allowed: logit_bias and min_tokens or ignore_eos ban all of them";
+    finish.error = "no token is allowed: logit_bias, bad_words, min_tokens or ignore_eos ban all of them";
     return finish;
   }
   if (std::binary_search(vocabulary_.end_of_generation.begin(), vocabulary_.end_of_generation.end(), token)) {

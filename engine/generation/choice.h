@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,9 +40,12 @@ class Choice {
   // Prompt and generated.
   const std::vector<int32_t>& tokens() const { return tokens_; }
   uint32_t generated() const { return static_cast<uint32_t>(tokens_.size() - request_.prompt.size()); }
+  // Nothing was generated, neither here nor before a resumption.
+  bool at_beginning() const { return generated() == 0 && known_.empty(); }
 
-  // Takes the tokens of the resumed request, if there are any, and gives the text that was not delivered. A result
-  // means that the choice needs nothing more (it was complete, or nothing is to be generated).
+  // Takes the tokens of the resumed request, if there are any, and gives the text that was not delivered. A sampler
+  // that needs their logits gets them one by one instead, as Advance is called. A result means that the choice needs
+  // nothing more (it was complete, or nothing is to be generated).
   std::optional<Finish> Replay(Delta& delta);
 
   // Logits [vocabulary] of the last token, used as scratch: chooses the next. A result means that the choice has ended.
@@ -62,6 +66,7 @@ class Choice {
   const Vocabulary& vocabulary_;
   const kernels::Kernels& kernels_;
   std::vector<int32_t> tokens_;
+  std::deque<int32_t> known_;  // of a resumed request, still to be taken
   sampling::Sampler sampler_;
   output::TextStream text_;
   std::vector<sampling::TokenLogprob> prompt_logprobs_;

@@ -75,7 +75,7 @@ void Core::StartChoice(Request& request, uint32_t index) {
 }
 
 bool Core::WantsAllRows(const Active& active) const {
-  return active.request->request.prompt_logprobs && active.choice->index() == 0 && active.choice->generated() == 0;
+  return active.request->request.prompt_logprobs && active.choice->index() == 0 && active.choice->at_beginning();
 }
 
 // --------------------------------------------------------------------------------------------------------------- step
@@ -154,7 +154,7 @@ void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::sp
     active.choice->AddPromptRow(work.first + i,
                                 rows.subspan(static_cast<size_t>(i * row_elements), static_cast<size_t>(row_elements)));
   }
-  if (!work.completes || active.choice->generated() > 0) return;
+  if (!work.completes || !active.choice->at_beginning()) return;
   Send(*active.request,
        Delta{.choice = active.choice->index(), .prompt_logprobs = active.choice->TakePromptLogprobs()});
 }

@@ -243,6 +243,42 @@ TEST_F(CoreTest, AResumedRequestGoesOnWithTheSameBytesAfterAnyToken) {
   }
 }
 
+// Mirostat's state depends on logits that only the process that died had.
+TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySampler) {
+  Create({});
+  const auto texts = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
+  const sampling::SamplingOptions cases[] = {
+      {.ignore_eos = true, .mirostat = true, .mirostat_tau = 3},
+      {.temperature = 0.7f, .ignore_eos = true, .mirostat = true, .mirostat_tau = 2, .mirostat_eta = 0.3f},
+      {.xtc_probability = 0.5f, .xtc_threshold = 0.05f, .ignore_eos = true},
+      {.temperature = 0, .ignore_eos = true, .dry = {.multiplier = 4, .allowed_length = 1}},
+      {.ignore_eos = true, .bad_words = {"1 4", "5", "22 "}},
+  };
+  for (const sampling::SamplingOptions& sampling : cases) {
+    GenerationRequest request{.prompt = Prompt(30),
+                              .sampling = sampling,
+                              .seed = 3,
+                              .max_tokens = 40,
+                              .logprobs = 2,
+                              .prompt_logprobs = true};
+    if (sampling::TextRules::NeededBy(sampling)) request.text_rules = sampling::TextRules(sampling, texts);
+    const Transcript::Choice whole = Complete(request).choices.at(0);
+    ASSERT_EQ(whole.tokens.size(), 40u);
+    for (const std::string& word : sampling.bad_words) EXPECT_EQ(whole.text.find(word), std::string::npos) << word;
+    for (size_t had : {1, 13, 39, 40}) {
+      GenerationRequest resumed = request;
+      resumed.resumed = {{.tokens = {whole.tokens.begin(), whole.tokens.begin() + static_cast<long>(had)}}};
+      const Transcript::Choice rest = Complete(resumed).choices.at(0);
+      EXPECT_EQ(rest.text, whole.text);
+      EXPECT_EQ(rest.tokens, std::vector<int32_t>(whole.tokens.begin() + static_cast<long>(had), whole.tokens.end()));
+      EXPECT_EQ(rest.logprobs,
+                std::vector<float>(whole.logprobs.begin() + static_cast<long>(3 * had), whole.logprobs.end()));
+      EXPECT_TRUE(rest.prompt_logprobs.empty()) << "they were delivered";
+      EXPECT_EQ(rest.finish, whole.finish);
+    }
+  }
+}
+
 TEST_F(CoreTest, AResumedChoiceThatHadFinishedGivesNothing) {
   Create({});
   GenerationRequest request{.prompt = Prompt(30), .sampling = {.ignore_eos = true}, .choices = 2, .max_tokens = 4};

@@ -73,6 +73,28 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
   return ValidateResumed(request, limits);
 }
 
+absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits) {
+  const sampling::BadWords* bad_words = request.text_rules.bad_words.get();
+  if (request.max_tokens == 0u || (request.sampling.logit_bias.empty() && bad_words == nullptr)) {
+    return absl::OkStatus();
+  }
+  std::vector<bool> banned(static_cast<size_t>(limits.vocabulary_size));
+  const auto ban = [&](int32_t token) { banned[static_cast<size_t>(token)] = true; };
+  for (const auto& [token, bias] : request.sampling.logit_bias) {
+    if (bias <= -100) ban(token);
+  }
+  const bool without_end = request.sampling.ignore_eos || request.min_tokens > 0;
+  if (without_end) std::for_each(limits.end_of_generation.begin(), limits.end_of_generation.end(), ban);
+  if (bad_words != nullptr) {
+    std::for_each(bad_words->always_banned().begin(), bad_words->always_banned().end(), ban);
+  }
+  const int64_t left = std::count(banned.begin(), banned.end(), false);
+  if (left > 0) return absl::OkStatus();
+  return InvalidArgument("{}: no token is left of the vocabulary of {}{}",
+                         bad_words == nullptr ? "logit_bias" : "bad_words", limits.vocabulary_size,
+                         without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
+}
+
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {
   const int64_t room =
       std::min(limits.context_tokens, limits.pool_tokens) - static_cast<int64_t>(request.prompt.size());

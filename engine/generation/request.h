@@ -15,6 +15,7 @@
 #include "config/base/clock.h"
 #include "engine/output/output_parser.h"
 #include "engine/sampling/sampling_options.h"
+#include "engine/sampling/text_rules.h"
 #include "engine/scheduler/sequence.h"
 
 namespace inferd::engine {
@@ -30,6 +31,7 @@ struct ResumedChoice {
 struct GenerationRequest {
   std::vector<int32_t> prompt;
   sampling::SamplingOptions sampling;
+  sampling::TextRules text_rules;  // of `sampling`, where that needs them; made when the request is admitted
   uint64_t seed = 0;
   uint32_t choices = 1;
   std::optional<uint32_t> max_tokens;  // of each choice; none: to the end of the context
@@ -51,8 +53,9 @@ struct GenerationRequest {
 // What the model and its memory allow.
 struct RequestLimits {
   int32_t vocabulary_size = 0;
-  int64_t context_tokens = 0;  // prompt and output of one sequence
-  int64_t pool_tokens = 0;     // that the KV cache holds at most for one sequence
+  std::vector<int32_t> end_of_generation = {};  // ascending
+  int64_t context_tokens = 0;                   // prompt and output of one sequence
+  int64_t pool_tokens = 0;                      // that the KV cache holds at most for one sequence
 };
 
 constexpr uint32_t kMostChoices = 128;
@@ -61,6 +64,10 @@ constexpr int32_t kMostAlternatives = 20;
 // OUT_OF_RANGE: the prompt is longer than the context or than the KV cache, with both numbers. INVALID_ARGUMENT: any
 // other field, with its value and what was expected.
 absl::Status Validate(const GenerationRequest& request, const RequestLimits& limits);
+
+// INVALID_ARGUMENT names the option that bans every token from the beginning on. The request is valid and has its text
+// rules.
+absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits);
 
 // Tokens that each choice can generate.
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits);

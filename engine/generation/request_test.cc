@@ -7,7 +7,7 @@
 namespace inferd::engine {
 namespace {
 
-constexpr RequestLimits kLimits{.vocabulary_size = 100, .context_tokens = 50, .pool_tokens = 40};
+const RequestLimits kLimits{.vocabulary_size = 100, .context_tokens = 50, .pool_tokens = 40};
 
 GenerationRequest Request(size_t prompt, std::optional<uint32_t> max_tokens = std::nullopt) {
   return {.prompt = std::vector<int32_t>(prompt, 5), .max_tokens = max_tokens};
@@ -39,6 +39,29 @@ TEST(Request, MoreTokensThanTheContextHasAreCutToIt) {
   EXPECT_EQ(MostTokens(Request(10, 4000000000), limits), 40);
 }
 
+TEST(Request, BanningEveryTokenIsRefusedWithTheOptionsName) {
+  const RequestLimits limits{.vocabulary_size = 4, .end_of_generation = {3}, .context_tokens = 50, .pool_tokens = 40};
+  GenerationRequest request = Request(3, 5);
+  EXPECT_TRUE(CheckBans(request, limits).ok());
+  request.sampling.logit_bias = {{0, -100.0f}, {1, -100.0f}, {2, -100.0f}};
+  EXPECT_TRUE(CheckBans(request, limits).ok()) << "the end is left";
+  request.sampling.ignore_eos = true;
+  EXPECT_EQ(CheckBans(request, limits),
+            absl::InvalidArgumentError("logit_bias: no token is left of the vocabulary of 4, ignore_eos or min_tokens "
+                                       "keeping the end off"));
+  request.sampling = {.logit_bias = {{0, -100.0f}, {1, -100.0f}, {2, -100.0f}, {3, -100.0f}}};
+  EXPECT_EQ(MessageOf(CheckBans(request, limits)), "logit_bias: no token is left of the vocabulary of 4");
+  request.max_tokens = 0;
+  EXPECT_TRUE(CheckBans(request, limits).ok()) << "nothing is to be drawn";
+  request.max_tokens = 5;
+  request.sampling = {.ignore_eos = true, .bad_words = {"a"}};
+  const auto texts = [](int32_t, bool) { return std::string("a"); };
+  request.text_rules = sampling::TextRules(request.sampling,
+                                           std::make_shared<const sampling::TokenTexts>(limits.vocabulary_size, texts));
+  EXPECT_EQ(CheckBans(request, limits).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(MessageOf(CheckBans(request, limits)).starts_with("bad_words: no token is left"));
+}
+
 TEST(Request, AnErrorNamesTheFieldAndTheValue) {
   GenerationRequest request = Request(3, 5);
   const auto message = [&](auto change) {
@@ -57,6 +80,11 @@ TEST(Request, AnErrorNamesTheFieldAndTheValue) {
   EXPECT_EQ(message([](auto& r) { r.min_tokens = 6; }), "min_tokens: 6 is more than max_tokens 5");
   EXPECT_EQ(message([](auto& r) { r.stop = {""}; }), "stop: text 0 has 0 bytes, expected 1 to 256");
   EXPECT_EQ(message([](auto& r) { r.sampling.top_p = 2; }), "top_p: 2 is not in (0, 1]");
+  EXPECT_EQ(message([](auto& r) { r.sampling.xtc_threshold = 2; }), "xtc_threshold: 2 is not in [0, 1]");
+  EXPECT_EQ(message([](auto& r) { r.sampling.dry.allowed_length = -1; }), "dry_allowed_length: -1 is less than 0");
+  EXPECT_EQ(message([](auto& r) { r.sampling.dry.sequence_breakers = {""}; }),
+            "dry_sequence_breakers: text 0 has 0 bytes, expected 1 to 256");
+  EXPECT_EQ(message([](auto& r) { r.sampling.bad_words = {""}; }), "bad_words: text 0 has 0 bytes, expected 1 to 256");
   EXPECT_EQ(message([](auto& r) { r.resumed = {{.choice = 1}}; }), "resume_tokens: choice 1 is not below 1");
   EXPECT_EQ(message([](auto& r) {
               r.resumed = {{.choice = 0}, {.choice = 0}};

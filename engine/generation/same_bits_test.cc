@@ -51,6 +51,9 @@ class RandomRequests {
     }
     if (request.prompt.empty()) request.prompt.push_back(5);
     request.sampling = Sampling();
+    if (sampling::TextRules::NeededBy(request.sampling)) {
+      request.text_rules = sampling::TextRules(request.sampling, texts_);
+    }
     request.seed = random_();
     request.choices = Chance(6) ? 1 + Below(4) : 1;
     request.max_tokens = Below(Chance(4) ? 100 : 30);
@@ -76,10 +79,16 @@ class RandomRequests {
     if (Chance(6)) options.repeat_last_n = -1;
     if (Chance(6)) options.logit_bias = {{static_cast<int32_t>(Below(64)), 3.0f}, {9, -100.0f}};
     options.ignore_eos = Chance(3);
+    if (Chance(5)) options.xtc_probability = 0.5f, options.xtc_threshold = 0.02f * static_cast<float>(Below(20));
+    if (Chance(5)) options.dry = {.multiplier = 3, .allowed_length = static_cast<int32_t>(Below(3))};
+    if (Chance(6)) options.mirostat = true, options.mirostat_tau = 3;
+    if (Chance(5)) options.bad_words = {std::to_string(Below(60)) + " " + std::to_string(Below(9)), "31"};
     return options;
   }
 
   std::mt19937 random_;
+  const std::shared_ptr<const sampling::TokenTexts> texts_ =
+      std::make_shared<const sampling::TokenTexts>(FakeModel::kVocabulary, FakeModel::Vocabulary().token_bytes);
 };
 
 Transcript Alone(const GenerationRequest& request) {

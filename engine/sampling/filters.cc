@@ -82,6 +82,26 @@ bool KeepTypical(float p, double entropy, CandidateList& list, const kernels::Ke
   return true;
 }
 
+std::optional<size_t> TopToExclude(float threshold, const CandidateList& list) {
+  size_t reach = 0;
+  while (reach < list.entries.size() && list.Probability(list.entries[reach]) >= threshold) ++reach;
+  if (reach == list.entries.size() && list.open) return std::nullopt;
+  return reach == 0 ? 0 : reach - 1;
+}
+
+bool KeepSurprise(double bits, CandidateList& list, const kernels::Kernels& kernels) {
+  size_t count = 0;
+  while (count < list.entries.size() && SurpriseBits(list, list.entries[count]) <= bits) ++count;
+  if (count == list.entries.size() && list.open) return false;
+  Truncate(std::max<size_t>(count, 1), list, kernels);
+  return true;
+}
+
+double SurpriseBits(const CandidateList& list, const Candidate& candidate) {
+  constexpr double kLog2E = 0x1.71547652b82fep+0;
+  return (list.log_sum - static_cast<double>(candidate.logit)) * kLog2E;
+}
+
 double Entropy(const CandidateList& list) {
   double entropy = 0;
   for (const Candidate& entry : list.entries) entropy += list.Probability(entry) * (list.log_sum - entry.logit);

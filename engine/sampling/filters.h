@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,16 @@ bool KeepMinP(float min_p, CandidateList& list, const kernels::Kernels& kernels)
 // The tokens whose surprise is nearest to the entropy, with probability >= p together (Meister et al. 2022). `entropy`
 // is that of all tokens that count, in nats.
 bool KeepTypical(float p, double entropy, CandidateList& list, const kernels::Kernels& kernels);
+
+// "Exclude top choices" (p-e-w 2024, as llama.cpp has it): how many of the best go, so that of those with a probability
+// of at least `threshold` only the last stays. nullopt: undecided.
+std::optional<size_t> TopToExclude(float threshold, const CandidateList& list);
+
+// Tokens whose surprise is at most `bits`, or the best alone (Basu et al. 2021, "Mirostat", algorithm 2).
+bool KeepSurprise(double bits, CandidateList& list, const kernels::Kernels& kernels);
+
+// log2 of 1 / probability.
+double SurpriseBits(const CandidateList& list, const Candidate& candidate);
 
 // Entropy in nats of a closed list, and of a whole vocabulary.
 double Entropy(const CandidateList& list);

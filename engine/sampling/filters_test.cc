@@ -85,6 +85,27 @@ TEST(Typical, AnOpenListDecidesOnlyWhatNothingBeyondItCanBeat) {
   EXPECT_FALSE(KeepTypical(0.25f, entropy, undecided, kKernels));
 }
 
+TEST(Xtc, ExcludesAllButTheLastOfThoseThatReachTheThreshold) {
+  const CandidateList list = List({0.5, 0.3, 0.15, 0.05});
+  EXPECT_EQ(TopToExclude(0.1f, list), 2u);
+  EXPECT_EQ(TopToExclude(0.2f, list), 1u);
+  EXPECT_EQ(TopToExclude(0.4f, list), 0u) << "one alone stays";
+  EXPECT_EQ(TopToExclude(0.6f, list), 0u);
+  EXPECT_EQ(TopToExclude(0, list), 3u);
+  EXPECT_EQ(TopToExclude(0.1f, List({0.5, 0.3}, /*open=*/true)), std::nullopt);
+}
+
+TEST(Surprise, KeepsWhatIsProbableEnoughOrTheBest) {
+  CandidateList list = List({0.5, 0.25, 0.125, 0.125});
+  EXPECT_NEAR(SurpriseBits(list, list.entries[1]), 2, 1e-6);
+  EXPECT_TRUE(KeepSurprise(2.5, list, kKernels));
+  EXPECT_THAT(Ids(list), ElementsAre(0, 1));
+  EXPECT_TRUE(KeepSurprise(-3, list, kKernels));
+  EXPECT_THAT(Ids(list), ElementsAre(0));
+  CandidateList open = List({0.5, 0.25}, /*open=*/true);
+  EXPECT_FALSE(KeepSurprise(2.5, open, kKernels));
+}
+
 TEST(Temperature, SharpensAndFlattens) {
   CandidateList list = List({0.8, 0.2});
   ApplyTemperature(0.5f, list, kKernels);

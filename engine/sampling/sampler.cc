@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "config/base/status.h"
 #include "engine/sampling/exp.h"
-#include "engine/sampling/philox.h"
 
 namespace inferd::sampling {
 namespace {
@@ -24,7 +24,7 @@ std::vector<Candidate> Largest(std::span<const float> logits, int32_t count, con
   const int32_t found = kernels.top_k(logits.data(), static_cast<int64_t>(logits.size()),
                                       static_cast<int32_t>(entries.size()), entries.data());
   entries.resize(static_cast<size_t>(found));
-  while (!entries.empty() && !(entries.back().logit > kBannedLogit)) entries.pop_back();
+  while (!entries.empty() && IsBanned(entries.back().logit)) entries.pop_back();
   return entries;
 }
 
@@ -39,63 +39,97 @@ std::optional<int32_t> Walk(const CandidateList& list, double& u) {
 
 }  // namespace
 
-Sampler::Sampler(SamplingOptions options, SamplerStart start, std::span<const int32_t> end_of_generation,
-                 const kernels::Kernels& kernels)
+Sampler::Sampler(SamplingOptions options, TextRules rules, SamplerStart start,
+                 std::span<const int32_t> end_of_generation, const kernels::Kernels& kernels)
     : options_(std::move(options)),
+      rules_(std::move(rules)),
       start_(start),
       end_of_generation_(end_of_generation),
       kernels_(kernels),
       recent_(options_.repeat_penalty == 1 ? 0 : options_.repeat_last_n),
-      counted_(options_.presence_penalty == 0 && options_.frequency_penalty == 0 ? 0 : options_.count_last_n) {}
+      counted_(options_.presence_penalty == 0 && options_.frequency_penalty == 0 ? 0 : options_.count_last_n),
+      dry_(options_.dry, rules_.breakers, rules_.texts),
+      surprise_bound_(2.0 * options_.mirostat_tau),
+      next_surprise_bound_(surprise_bound_) {
+  CHECK(!TextRules::NeededBy(options_) || rules_.texts != nullptr);
+}
 
 void Sampler::AcceptPrompt(std::span<const int32_t> tokens) {
-  for (int32_t token : tokens) recent_.Push(token);
+  for (int32_t token : tokens) {
+    recent_.Push(token);
+    dry_.Push(token);
+  }
 }
 
 void Sampler::Accept(int32_t token) {
   recent_.Push(token);
   counted_.Push(token);
+  dry_.Push(token);
+  if (rules_.bad_words != nullptr) bad_words_state_ = rules_.bad_words->Advance(bad_words_state_, token);
+  surprise_bound_ = next_surprise_bound_;
   ++generated_;
 }
 
 int32_t Sampler::Sample(std::span<float> logits) {
   ChangeLogits(logits);
-  if (!options_.greedy()) return SampleFromAll(logits);
-  const int32_t best = kernels_.argmax(logits.data(), static_cast<int64_t>(logits.size()));
-  return best >= 0 && logits[best] > kBannedLogit ? best : kNoToken;
+  if (options_.greedy()) {
+    const int32_t best = kernels_.argmax(logits.data(), static_cast<int64_t>(logits.size()));
+    return best >= 0 && logits[best] > kBannedLogit ? best : kNoToken;
+  }
+  return options_.mirostat ? SampleMirostat(logits) : SampleFromAll(logits);
 }
 
 void Sampler::ChangeLogits(std::span<float> logits) const {
   ApplyBias(options_.logit_bias, logits);
   ApplyRepeatPenalty(recent_, options_.repeat_penalty, logits);
   ApplyCountPenalties(counted_, options_.presence_penalty, options_.frequency_penalty, logits);
+  dry_.Penalize(logits);
   if (options_.ignore_eos || generated_ < start_.min_tokens) Ban(end_of_generation_, logits);
+  if (rules_.bad_words != nullptr) rules_.bad_words->Ban(bad_words_state_, logits);
+}
+
+CandidateList Sampler::Head(int64_t count, double log_sum, std::span<const float> logits) const {
+  const auto size = static_cast<int64_t>(logits.size());
+  CandidateList list{.entries = Largest(logits, static_cast<int32_t>(std::min(count, size)), kernels_),
+                     .log_sum = log_sum};
+  list.open = count < size && static_cast<int64_t>(list.entries.size()) == count;
+  return list;
 }
 
 int32_t Sampler::SampleFromAll(std::span<float> logits) const {
-  const int64_t size = static_cast<int64_t>(logits.size());
   if (options_.top_k > 0) {
     CandidateList list{.entries = Largest(logits, options_.top_k, kernels_)};
     if (list.entries.empty()) return kNoToken;
     Close(list, kernels_);
     return *SampleFromList(std::move(list), logits);
   }
-  if (!HasFilter(options_) && options_.temperature != 1) {
-    kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
-  }
-  const double log_sum = kernels_.log_sum_exp(logits.data(), size);
+  if (!HasFilter(options_)) return SampleWithoutFilter(logits);
+  const double log_sum = kernels_.log_sum_exp(logits.data(), static_cast<int64_t>(logits.size()));
   for (int64_t count = kFirstCandidates;; count *= kGrowth) {
-    CandidateList list{.entries = Largest(logits, static_cast<int32_t>(std::min(count, size)), kernels_),
-                       .log_sum = log_sum};
+    CandidateList list = Head(count, log_sum, logits);
     if (list.entries.empty()) return kNoToken;
-    list.open = count < size && static_cast<int64_t>(list.entries.size()) == count;
-    if (!HasFilter(options_)) {
-      double u = Uniform();
-      if (std::optional<int32_t> token = Walk(list, u)) return *token;
-      return DrawBeyond(u, list, logits);
-    }
     if (std::optional<int32_t> token = SampleFromList(std::move(list), logits)) return *token;
   }
+}
+
+int32_t Sampler::SampleWithoutFilter(std::span<float> logits) const {
+  const auto size = static_cast<int64_t>(logits.size());
+  if (ExcludesTop()) {
+    const double log_sum = kernels_.log_sum_exp(logits.data(), size);
+    for (int64_t count = kFirstCandidates;; count *= kGrowth) {
+      const CandidateList list = Head(count, log_sum, logits);
+      const std::optional<size_t> excluded = TopToExclude(options_.xtc_threshold, list);
+      if (!excluded) continue;
+      for (size_t i = 0; i < *excluded; ++i) logits[list.entries[i].id] = kBannedLogit;
+      break;
+    }
+  }
+  if (options_.temperature != 1) kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
+  const CandidateList list = Head(kFirstCandidates, kernels_.log_sum_exp(logits.data(), size), logits);
+  if (list.entries.empty()) return kNoToken;
+  double u = Uniform();
+  if (std::optional<int32_t> token = Walk(list, u)) return *token;
+  return DrawBeyond(u, list, logits);
 }
 
 std::optional<int32_t> Sampler::SampleFromList(CandidateList list, std::span<const float> logits) const {
@@ -105,9 +139,52 @@ std::optional<int32_t> Sampler::SampleFromList(CandidateList list, std::span<con
   }
   if (!KeepTopP(options_.top_p, list, kernels_)) return std::nullopt;
   if (!KeepMinP(options_.min_p, list, kernels_)) return std::nullopt;
+  if (ExcludesTop()) {
+    const size_t excluded = *TopToExclude(options_.xtc_threshold, list);  // a filter has closed the list
+    list.entries.erase(list.entries.begin(), list.entries.begin() + static_cast<std::ptrdiff_t>(excluded));
+    Close(list, kernels_);
+  }
   ApplyTemperature(options_.temperature, list, kernels_);
   double u = Uniform();
   return Walk(list, u).value_or(list.entries.back().id);
+}
+
+bool Sampler::ExcludesTop() const {
+  return options_.xtc_probability > 0 && options_.xtc_threshold <= 0.5f &&
+         Uniform(RandomStream::kExcludeTop) < options_.xtc_probability;
+}
+
+// Empty if all tokens are banned.
+CandidateList Sampler::MirostatList(std::span<float> logits) const {
+  const auto size = static_cast<int64_t>(logits.size());
+  if (options_.temperature != 1) kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
+  const double log_sum = kernels_.log_sum_exp(logits.data(), size);
+  for (int64_t count = kFirstCandidates;; count *= kGrowth) {
+    CandidateList list = Head(count, log_sum, logits);
+    if (list.entries.empty() || KeepSurprise(surprise_bound_, list, kernels_)) return list;
+  }
+}
+
+int32_t Sampler::SampleMirostat(std::span<float> logits) {
+  const CandidateList list = MirostatList(logits);
+  if (list.entries.empty()) return kNoToken;
+  double u = Uniform();
+  const int32_t token = Walk(list, u).value_or(list.entries.back().id);
+  LearnSurprise(list, token);
+  return token;
+}
+
+void Sampler::Recall(std::span<float> logits, int32_t token) {
+  ChangeLogits(logits);
+  const CandidateList list = MirostatList(logits);
+  if (!list.entries.empty()) LearnSurprise(list, token);
+}
+
+void Sampler::LearnSurprise(const CandidateList& list, int32_t token) {
+  const auto entry = std::find_if(list.entries.begin(), list.entries.end() - 1,
+                                  [&](const Candidate& candidate) { return candidate.id == token; });
+  const double error = SurpriseBits(list, *entry) - options_.mirostat_tau;
+  next_surprise_bound_ = surprise_bound_ - options_.mirostat_eta * error;
 }
 
 // The rest of the distribution in order of ids, block by block; the entries that the walk has passed do not count
@@ -131,8 +208,8 @@ int32_t Sampler::DrawBeyond(double remainder, const CandidateList& list, std::sp
   return list.entries.back().id;
 }
 
-double Sampler::Uniform() const {
-  return UniformAt({.seed = start_.seed, .position = generated_, .choice = start_.choice});
+double Sampler::Uniform(RandomStream stream) const {
+  return UniformAt({.seed = start_.seed, .position = generated_, .choice = start_.choice, .stream = stream});
 }
 
 }  // namespace inferd::sampling

@@ -23,7 +23,7 @@ std::vector<float> FlatLogits(size_t size) {
 }
 
 int32_t SampleOnce(const SamplingOptions& options, std::vector<float> logits, uint64_t seed) {
-  Sampler sampler(options, {.seed = seed}, {}, kKernels);
+  Sampler sampler(options, {}, {.seed = seed}, {}, kKernels);
   return sampler.Sample(logits);
 }
 
@@ -113,7 +113,7 @@ TEST(Sampler, AChoiceAndAPositionHaveRandomNumbersOfTheirOwn) {
   const std::vector<float> logits = FlatLogits(1000);
   std::map<uint32_t, std::vector<int32_t>> outputs;
   for (uint32_t choice = 0; choice < 3; ++choice) {
-    Sampler sampler({}, {.seed = 1, .choice = choice}, {}, kKernels);
+    Sampler sampler({}, {}, {.seed = 1, .choice = choice}, {}, kKernels);
     for (int i = 0; i < 20; ++i) {
       std::vector<float> row = logits;
       outputs[choice].push_back(sampler.Sample(row));
@@ -127,7 +127,7 @@ TEST(Sampler, AChoiceAndAPositionHaveRandomNumbersOfTheirOwn) {
 
 TEST(Sampler, EndOfGenerationIsBannedBeforeMinTokensOrAlways) {
   const int32_t end[] = {1};
-  Sampler min_tokens({.temperature = 0}, {.min_tokens = 2}, end, kKernels);
+  Sampler min_tokens({.temperature = 0}, {}, {.min_tokens = 2}, end, kKernels);
   std::vector<int32_t> tokens;
   for (int i = 0; i < 3; ++i) {
     std::vector<float> logits = {1, 5, 2};
@@ -135,19 +135,86 @@ TEST(Sampler, EndOfGenerationIsBannedBeforeMinTokensOrAlways) {
     min_tokens.Accept(tokens.back());
   }
   EXPECT_EQ(tokens, (std::vector<int32_t>{2, 2, 1}));
-  Sampler ignore({.temperature = 0, .ignore_eos = true}, {}, end, kKernels);
+  Sampler ignore({.temperature = 0, .ignore_eos = true}, {}, {}, end, kKernels);
   std::vector<float> logits = {1, 5, 2};
   EXPECT_EQ(ignore.Sample(logits), 2);
 }
 
 TEST(Sampler, NoTokenIsLeftWhereAllAreBanned) {
-  for (float temperature : {0.0f, 1.0f}) {
+  for (float temperature : {0.0f, 0.5f, 1.0f, 2.0f}) {
     for (int32_t top_k : {0, 5}) {
       EXPECT_EQ(SampleOnce({.temperature = temperature, .top_k = top_k, .logit_bias = {{0, -100.0f}, {1, -100.0f}}},
                            {1, 2}, 1),
                 kNoToken);
     }
   }
+}
+
+TEST(Sampler, ATemperatureThatRaisesLogitsRaisesNoBannedOne) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    EXPECT_EQ(SampleOnce({.temperature = 2, .logit_bias = {{1, -100.0f}}}, {1, 9}, seed), 0);
+    EXPECT_EQ(
+        SampleOnce({.temperature = 2, .logit_bias = {{0, -100.0f}, {1, -100.0f}}, .mirostat = true}, {1, 9}, seed),
+        kNoToken);
+  }
+}
+
+TEST(Sampler, XtcLeavesTheLeastOfTheProbable) {
+  // Probabilities 0.644, 0.237, 0.087, 0.032.
+  const std::vector<float> logits = {3, 2, 1, 0};
+  for (const SamplingOptions& options :
+       {SamplingOptions{.xtc_probability = 1, .xtc_threshold = 0.2f},
+        SamplingOptions{.min_p = 0.01f, .xtc_probability = 1, .xtc_threshold = 0.2f}}) {
+    std::set<int32_t> drawn;
+    for (uint64_t seed = 0; seed < 300; ++seed) drawn.insert(SampleOnce(options, logits, seed));
+    EXPECT_EQ(drawn, (std::set<int32_t>{1, 2, 3}));
+  }
+  int without_best = 0;
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
+    without_best += SampleOnce({.top_k = 2, .xtc_probability = 0.25f, .xtc_threshold = 0.2f}, logits, seed) == 1;
+  }
+  // 1 in a quarter of the draws, and in 0.269 of the others; five standard deviations.
+  EXPECT_NEAR(without_best, 4000 * (0.25 + 0.75 * 0.2689), 5 * std::sqrt(4000 * 0.452 * 0.548));
+  EXPECT_EQ(SampleOnce({.temperature = 0, .xtc_probability = 1, .xtc_threshold = 0}, logits, 1), 0) << "greedy";
+  EXPECT_EQ(SampleOnce({.xtc_probability = 1, .xtc_threshold = 0}, logits, 1), 3);
+}
+
+// mu after each token, computed in Python after llama.cpp's sampler: tau 1.5, eta 0.5, from 2 tau.
+TEST(Sampler, MirostatKeepsTheSurpriseNearItsTarget) {
+  const std::vector<float> fixed = {3, 2, 1, 0, -1};
+  Sampler sampler({.mirostat = true, .mirostat_tau = 1.5f, .mirostat_eta = 0.5f}, {}, {}, {}, kKernels);
+  EXPECT_EQ(sampler.surprise_bound(), 3);
+  const std::pair<int32_t, double> steps[] = {{0, 3.524029458}, {1, 3.326711396}, {1, 3.129393334}};
+  for (const auto& [token, bound] : steps) {
+    std::vector<float> logits = fixed;
+    sampler.Recall(logits, token);
+    sampler.Accept(token);
+    EXPECT_NEAR(sampler.surprise_bound(), bound, 1e-5);
+  }
+}
+
+TEST(Sampler, MirostatDrawsOnlyWhatIsNotTooSurprising) {
+  std::vector<float> logits = FlatLogits(3000);
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const int32_t token = SampleOnce({.temperature = 0.7f, .mirostat = true, .mirostat_tau = 4.5f}, logits, seed);
+    double sum = 0;
+    for (float logit : logits) sum += std::exp(logit / 0.7);
+    ASSERT_LE(std::log2(sum) - std::log2(std::exp(logits[token] / 0.7)), 9.0001);
+  }
+}
+
+TEST(Sampler, ATokenThatIsRecalledLeavesTheSamplerAsADrawDoes) {
+  const SamplingOptions options{.temperature = 0.8f, .repeat_penalty = 1.3f, .mirostat = true, .mirostat_tau = 3};
+  Sampler drawing(options, {}, {.seed = 4}, {}, kKernels), recalling(options, {}, {.seed = 4}, {}, kKernels);
+  for (int step = 0; step < 30; ++step) {
+    std::vector<float> logits = FlatLogits(1000), again = logits;
+    const int32_t token = drawing.Sample(logits);
+    recalling.Recall(again, token);
+    drawing.Accept(token);
+    recalling.Accept(token);
+    ASSERT_EQ(drawing.surprise_bound(), recalling.surprise_bound());
+  }
+  EXPECT_NE(drawing.surprise_bound(), 6);
 }
 
 TEST(Sampler, MaskedTokensAreNeverDrawnFromTheTail) {
@@ -163,7 +230,7 @@ TEST(Sampler, MaskedTokensAreNeverDrawnFromTheTail) {
 }
 
 TEST(Sampler, PenaltiesSeeTheTokensAccepted) {
-  Sampler sampler({.temperature = 0, .presence_penalty = 2, .repeat_penalty = 1.5f}, {}, {}, kKernels);
+  Sampler sampler({.temperature = 0, .presence_penalty = 2, .repeat_penalty = 1.5f}, {}, {}, {}, kKernels);
   const int32_t prompt[] = {0};
   sampler.AcceptPrompt(prompt);
   std::vector<float> logits = {6, 5, 4};  // 0 falls to 4 (repeat), so 1 is next
