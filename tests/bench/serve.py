@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Measures inferd under load over HTTP, beside llama-server where its folder is given: tokens/s, time to the first token,
+gaps between tokens. One server runs at a time and they take turns, --runs times; medians are shown.
+
+    tests/bench/serve.py MODEL.gguf --peer "$(tests/bench/peers.sh --build)" --plot serve.png
+    tests/bench/serve.py MODEL.gguf --only clients,interference --json results.json
+"""
+import argparse
+import asyncio
+import json
+import math
+import os
+import pathlib
+import statistics
+import sys
+
+import load
+import servers
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCENARIOS = ("clients", "mixed", "arrivals", "interference", "prefix")
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else float("nan")
+
+
+def summary(answers, seconds):
+    failed = [answer for answer in answers if answer.error]
+    good = [answer for answer in answers if not answer.error]
+    for answer in failed[:1]:
+        print(f"  a request failed: {answer.error[:300]}", file=sys.stderr)
+    gaps = [gap for answer in good for gap in answer.gaps]
+    first = [answer.first_token_seconds for answer in good]
+    return {
+        "requests": len(answers), "failed": len(failed), "tokens_per_second": sum(a.completion_tokens for a in good) / seconds,
+        "ttft_p50": percentile(first, 0.5), "ttft_p95": percentile(first, 0.95),
+        "gap_p50": percentile(gaps, 0.5), "gap_p99": percentile(gaps, 0.99),
+    }
+
+
+def mixed_length(source):
+    """20 to 4000 tokens, short ones oftener."""
+    return int(math.exp(source.uniform(math.log(20), math.log(4000))))
+
+
+async def clients(server, arguments):
+    """N clients, 115-token prompts, 64 tokens out."""
+    out = {}
+    for count in arguments.clients:
+        answers, seconds = await load.closed_loop(server.port, count, arguments.requests, lambda _: 110, 64, seed=count)
+        out[f"{count} clients"] = summary(answers, seconds)
+    return out
+
+
+async def mixed(server, arguments):
+    """N clients, prompts of 20 to 4000 tokens, 64 tokens out."""
+    out = {}
+    for count in arguments.clients:
+        answers, seconds = await load.closed_loop(server.port, count, 1, mixed_length, 64, seed=100 + count)
+        out[f"{count} clients, 20..4000 tokens"] = summary(answers, seconds)
+    return out
+
+
+async def arrivals(server, arguments):
+    """Open loop: requests of 20 to 4000 tokens arrive at a rate."""
+    answers, seconds = await load.open_loop(server.port, arguments.arrivals, arguments.rate, mixed_length, 64, seed=7)
+    return {f"{arguments.rate:g}/s arrive, 20..4000 tokens": summary(answers, seconds)}
+
+
+async def interference(server, arguments):
+    """Eight streams; then a 4000-token prompt arrives beside them."""
+    streams = [asyncio.create_task(load.stream(server.port, load.text_of(60, f"beside {i}"), 320)) for i in range(8)]
+    await asyncio.sleep(2)
+    long = await load.stream(server.port, load.text_of(3900, "long"), 8)
+    answers = await asyncio.gather(*streams)
+    end = long.events[0] if long.events else long.arrived
+
+    def gaps(begin, end):
+        return [b - a for answer in answers for a, b in zip(answer.events, answer.events[1:]) if begin <= a < end]
+
+    before = percentile(gaps(long.arrived - 1.5, long.arrived), 0.99)
+    during = percentile(gaps(long.arrived, end), 0.99)
+    return {"4000-token prompt beside 8 streams": {
+        "failed": sum(bool(answer.error) for answer in [*answers, long]), "gap_p99_before": before, "gap_p99": during,
+        "gap_ratio": during / before, "ttft_p50": long.first_token_seconds if long.events else float("nan")}}
+
+
+async def prefix(server, arguments):
+    """50 clients with a 1000-token system prompt in common; with the cache off, each has a first word of its own."""
+    out = {}
+    common = load.text_of(1000, "system prompt")
+    for label, begin in (("cache off", lambda i: f"{i} "), ("cache on", lambda _: "")):
+        if label == "cache on":
+            await load.stream(server.port, common + " warm", 1)
+        prompts = [begin(i) + common + " " + load.text_of(20, f"{label} {i}") for i in range(50)]
+        answers = await asyncio.gather(*(load.stream(server.port, prompt, 16) for prompt in prompts))
+        end = max((answer.events[-1] for answer in answers if answer.events), default=0)
+        out[f"50 clients, common 1000 tokens, {label}"] = summary(answers, max(1e-9, end - min(a.arrived for a in answers)))
+    return out
+
+
+def measure(server, arguments):
+    out = {}
+    with server:
+        # The first request touches every page of the file.
+        asyncio.run(load.stream(server.port, load.text_of(64, "warm"), 8))
+        for name in arguments.only:
+            out.update(asyncio.run(globals()[name](server, arguments)))
+        out["all"] = {"seconds_to_ready": server.seconds_to_ready, "resident_mib": server.resident_bytes() / 2**20}
+    return out
+
+
+def medians(runs):
+    return {test: {key: statistics.median(run[test][key] for run in runs) for key in runs[0][test]} for test in runs[0]}
+
+
+def print_table(results):
+    print(f"{'test':<44} {'server':<13} {'tokens/s':>9} {'TTFT p50':>9} {'p95':>9} {'gap p50':>9} {'p99':>9} {'failed':>7}")
+    cell = lambda row, key, scale: f"{row[key] * scale:9.1f}" if key in row else f"{'':>9}"
+    for test in next(iter(results.values())):
+        for name, rows in results.items():
+            row = rows[test]
+            if test == "all":
+                print(f"{'start to ready; largest resident set':<44} {name:<13} {row['seconds_to_ready']:.2f} s; {row['resident_mib']:.0f} MiB")
+                continue
+            print(f"{test[:44]:<44} {name:<13} {cell(row, 'tokens_per_second', 1)} {cell(row, 'ttft_p50', 1e3)} {cell(row, 'ttft_p95', 1e3)} "
+                  f"{cell(row, 'gap_p50', 1e3)} {cell(row, 'gap_p99', 1e3)} {row['failed']:>7.0f}"
+                  + (f"   gap p99 {row['gap_ratio']:.2f}x that before" if "gap_ratio" in row else ""))
+    print("times in milliseconds; medians of the runs")
+
+
+def plot(results, arguments):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as pyplot
+    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4))
+    for axis, (key, title, scale) in zip(axes, (("tokens_per_second", "tokens/s", 1), ("ttft_p95", "time to first token p95, ms", 1e3),
+                                                ("gap_p99", "token gap p99, ms", 1e3))):
+        for name, rows in results.items():
+            axis.plot(arguments.clients, [rows[f"{count} clients"][key] * scale for count in arguments.clients], marker="o", label=name)
+        axis.set_title(title)
+        axis.set_xlabel("clients")
+        axis.set_xscale("log", base=2)
+        axis.set_ylim(bottom=0)
+        axis.legend()
+    figure.suptitle(f"{pathlib.Path(arguments.model).name}, 115-token prompts, 64 tokens out")
+    figure.tight_layout()
+    figure.savefig(arguments.plot, dpi=120)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("--ours", default=os.environ.get("INFERD_BUILD", str(ROOT / "build/release")) + "/bin", help="folder of inferd's programs")
+    parser.add_argument("--peer", help="folder of llama-server")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--clients", type=lambda text: [int(n) for n in text.split(",")], default=[1, 4, 16, 50])
+    parser.add_argument("--requests", type=int, default=2, help="requests of each client")
+    parser.add_argument("--rate", type=float, default=2, help="arrivals per second of the open loop")
+    parser.add_argument("--arrivals", type=int, default=24, help="requests of the open loop")
+    parser.add_argument("--sequences", type=int, default=16, help="what each server computes at once")
+    parser.add_argument("--context", type=int, default=4608)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", type=lambda text: text.split(","), default=list(SCENARIOS), help=", ".join(SCENARIOS))
+    parser.add_argument("--json", help="file for all figures")
+    parser.add_argument("--plot", help="PNG of the figures over the number of clients (needs matplotlib)")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.only if name not in SCENARIOS]
+    if unknown:
+        parser.error(f"--only: {unknown[0]} is none of {', '.join(SCENARIOS)}")
+    if arguments.plot and "clients" not in arguments.only:
+        parser.error("--plot shows the scenario clients, which --only leaves out")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    common = (arguments.model, arguments.sequences, arguments.context, arguments.threads)
+    kinds = [lambda: servers.Inferd(arguments.ours, *common)]
+    if arguments.peer:
+        kinds.append(lambda: servers.LlamaServer(arguments.peer, *common))
+    runs = {}
+    for _ in range(arguments.runs):
+        for kind in kinds:
+            server = kind()
+            runs.setdefault(server.name, []).append(measure(server, arguments))
+    results = {name: medians(some) for name, some in runs.items()}
+    print_table(results)
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps({"runs": runs, "medians": results}, indent=1))
+    if arguments.plot:
+        plot(results, arguments)
+
+
+if __name__ == "__main__":
+    main()
