@@ -44,6 +44,11 @@ struct QueueOptions {
 // kFile: the model file's own; the others replace it.
 enum class ChatTemplate { kFile, kChatMl, kLlama2 };
 
+struct EngineOptions {
+  // Prefill of float weights by OpenBLAS; the answers' bits then depend on the batch.
+  bool blas = false;
+};
+
 struct ModelOptions {
   std::string name;
   std::string path;
@@ -56,6 +61,7 @@ struct ModelOptions {
   uint32_t threads = 0;
   QueueOptions queue;
   ChatTemplate chat_template = ChatTemplate::kFile;
+  EngineOptions engine;
 };
 
 struct AuthOptions {

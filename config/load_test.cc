@@ -102,6 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"ListAtTop", "- a\n", "1: a list, expected a section"},
         BadConfig{"NotOneOf", "log: {level: loud}\n",
                   "1: log.level: \"loud\" is not one of debug, info, warning, error"},
+        BadConfig{"NeitherTrueNorFalse", "models:\n  - name: a\n    path: b\n    engine: {blas: yes}\n",
+                  "4: models[0].engine.blas: \"yes\" is not one of false, true"},
         BadConfig{"AddressWithoutPort", "listen: {http: localhost}\n",
                   "1: listen.http: \"localhost\": expected host:port"},
         BadConfig{"AddressWithName", "listen: {http: \"example.com:80\"}\n",
@@ -150,7 +152,8 @@ TEST(LoadConfig, SampleShowsTheDefaults) {
 TEST(PrintConfig, ReadsBackTheSame) {
   const auto config = ParseConfig(R"(
 listen: {http: "0.0.0.0:1", grpc: unix:/tmp/g}
-models: [{name: "null", path: "/a \"b\"\\c: #d", aliases: ["true", "7"], context: 5, kv_cache: {bytes: 1234567}}]
+models: [{name: "null", path: "/a \"b\"\\c: #d", aliases: ["true", "7"], context: 5, kv_cache: {bytes: 1234567},
+          engine: {blas: true}}]
 supervisor: {drain: 1234ms, restart: {max: 0}}
 log: {level: debug, format: text}
 )",
@@ -163,6 +166,7 @@ log: {level: debug, format: text}
   EXPECT_EQ(again->models[0].name, "null");
   EXPECT_EQ(again->models[0].path, "/a \"b\"\\c: #d");
   EXPECT_EQ(again->models[0].kv_cache.bytes, 1234567u);
+  EXPECT_TRUE(again->models[0].engine.blas);
   EXPECT_EQ(again->supervisor.drain, Milliseconds(1234));
 }
 

@@ -69,6 +69,11 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   });
   VisitChoice(v, {"chat_template", "The file's own, or a common one for files that have none or a wrong one."},
               o.chat_template, kChatTemplates);
+  v.Section({"engine", "How the model is computed."}, [&o](Visitor& engine) {
+    engine.Flag(
+        {"blas", "Prefill of F32, F16 and BF16 weights by OpenBLAS: the bits of an answer then depend on the batch."},
+        o.engine.blas);
+  });
 }
 
 void VisitAuth(AuthOptions& o, Visitor& v) {
@@ -111,6 +116,13 @@ void VisitSupervisor(SupervisorOptions& o, Visitor& v) {
 }  // namespace
 
 std::string_view NameOf(ChatTemplate choice) { return kChatTemplates[static_cast<size_t>(choice)]; }
+
+void OptionVisitor::Flag(const Option& option, bool& value) {
+  constexpr std::string_view kNames[] = {"false", "true"};
+  int choice = value ? 1 : 0;
+  Choice(option, choice, kNames);
+  value = choice == 1;
+}
 
 void VisitOptions(Config& config, OptionVisitor& v) {
   v.Section({"listen", "Addresses: host:port with a numeric host, or unix:/path."},

@@ -53,6 +53,8 @@ class OptionVisitor {
   virtual void Place(const Option& option, Address& value) = 0;
   // One of `names`; value is its index.
   virtual void Choice(const Option& option, int& value, std::span<const std::string_view> names) = 0;
+  // true or false
+  void Flag(const Option& option, bool& value);
   virtual void Section(const Option& option, const std::function<void(OptionVisitor&)>& visit) = 0;
   virtual void Sections(const Option& option, SectionList& list) = 0;
 };

@@ -35,6 +35,7 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
       .threads = static_cast<int32_t>(options.threads),
       .context_tokens = options.context == 0 ? trained : std::min<int64_t>(options.context, trained),
       .cache = {.bytes = options.kv_cache.bytes, .type = CacheTypeOf(options.kv_cache.type)},
+      .blas = options.engine.blas,
       .isa = isa};
   engine::SizeDevice(EngineOptionsOf(options), model.spec(), device);
   return device;
@@ -63,8 +64,9 @@ int64_t FileTime(const std::string& path) {
 // Of all that decides an answer's bits: the file, and the options that change them.
 std::string LoadedModel::fingerprint() const {
   uint64_t mixed = model->fingerprint();
-  for (const uint64_t part : {static_cast<uint64_t>(options.kv_cache.type),
-                              static_cast<uint64_t>(options.chat_template), static_cast<uint64_t>(options.context)}) {
+  for (const uint64_t part :
+       {static_cast<uint64_t>(options.kv_cache.type), static_cast<uint64_t>(options.chat_template),
+        static_cast<uint64_t>(options.context), uint64_t{options.engine.blas}}) {
     mixed = (mixed ^ part) * 0x100000001B3u;  // FNV-1a
   }
   return "fp_" + Hex(mixed);

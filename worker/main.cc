@@ -70,6 +70,11 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   if (!isa.ok()) return Fail(process, isa.status(), kExitUsage);
   const std::string isa_name = *isa == config::InstructionSet::kAuto ? "" : std::string(config::NameOf(*isa));
 
+  if (model_options->engine.blas) {
+    if (absl::Status status = device::LoadBlas(); !status.ok()) {
+      return Fail(process, Annotate(status, "model " + options.model), kExitRefused);
+    }
+  }
   if (options.sandbox) {
     if (absl::Status status = LimitFiles(FilesOf(*model_options, *address)); !status.ok()) {
       return Fail(process, status, kExitFailed);

@@ -25,7 +25,8 @@ struct DeviceOptions {
   int64_t max_batch_tokens = 512;  // tokens of one call, all sequences together
   int64_t max_result_rows = 64;    // wanted rows of one call
   cache::CacheOptions cache;
-  std::string isa;  // name of a kernel variant; empty: the best that this CPU runs
+  bool blas = false;  // many tokens' products with float weights by OpenBLAS, whose bits depend on the batch
+  std::string isa;    // name of a kernel variant; empty: the best that this CPU runs
 };
 
 // One sequence's part of a batch: rows row_begin.. of the batch are its tokens at first_position..
@@ -41,6 +42,9 @@ struct Batch {
   std::span<const BatchSequence> sequences;
   std::span<const int32_t> wanted_rows;  // ascending
 };
+
+// Loads what DeviceOptions::blas needs, for a process that will soon lose the right to open files.
+absl::Status LoadBlas();
 
 class Device {
  public:

@@ -28,6 +28,7 @@ struct Options {
   int64_t decode = 64;
   std::vector<int64_t> sequences = {1, 4, 16};
   int runs = 3;
+  bool blas = false;
   bool as_json = false;
 
   std::string make_model;
@@ -40,6 +41,7 @@ struct Row {
   const char* test;
   int64_t tokens, sequences;
   double tokens_per_second, share_of_limit;
+  bool blas = false;
 };
 
 absl::StatusOr<TensorType> ParseType(std::string_view name) {
@@ -60,12 +62,35 @@ absl::Status WriteModel(const Options& options) {
   return MakeModel(shape, type, head_type, options.make_model);
 }
 
+RunnableOptions RunnableOptionsOf(const Options& options) {
+  const int64_t sequences = *std::max_element(options.sequences.begin(), options.sequences.end());
+  return {.threads = options.threads,
+          .tokens = std::max(options.prefill, kDepth + options.decode),
+          .sequences = sequences,
+          .batch_tokens = std::max<int64_t>(512, sequences),
+          .result_rows = sequences,
+          .cache_type = kernels::CacheType::kF16};
+}
+
+// The same prefill, with float weights multiplied by OpenBLAS.
+absl::StatusOr<Row> MeasureBlas(const Options& options, const Runnable& runnable, const MachineLimits& limits) {
+  RunnableOptions with_blas = RunnableOptionsOf(options);
+  with_blas.blas = true;
+  ASSIGN_OR_RETURN(Runnable other, MakeRunnable(runnable.model, with_blas));
+  ASSIGN_OR_RETURN(const double rate, MeasurePrefill(other, options.prefill, options.runs));
+  const double share = ShareOfPrefillLimit(WorkloadOf(*runnable.model), limits, options.prefill, rate);
+  return Row{"prefill", options.prefill, 1, rate, share, true};
+}
+
 absl::StatusOr<std::vector<Row>> MeasureModel(const Options& options, Runnable& runnable, const MachineLimits& limits) {
   const Workload work = WorkloadOf(*runnable.model);
   std::vector<Row> rows;
   if (options.prefill > 0) {
     ASSIGN_OR_RETURN(const double rate, MeasurePrefill(runnable, options.prefill, options.runs));
     rows.push_back({"prefill", options.prefill, 1, rate, ShareOfPrefillLimit(work, limits, options.prefill, rate)});
+    if (options.blas) {
+      ASSIGN_OR_RETURN(rows.emplace_back(), MeasureBlas(options, runnable, limits));
+    }
   }
   for (const int64_t sequences : options.sequences) {
     if (options.decode == 0) break;
@@ -83,6 +108,7 @@ void PrintJson(const std::string& isa, int32_t threads, const MachineLimits& lim
                        {"sequences", row.sequences},
                        {"tokens_per_second", row.tokens_per_second},
                        {"share_of_limit", row.share_of_limit}});
+    if (row.blas) results.back().as_object()["blas"] = true;
   }
   const json::object machine = {{"isa", isa},
                                 {"threads", threads},
@@ -97,22 +123,15 @@ void PrintText(const std::string& isa, int32_t threads, const MachineLimits& lim
         limits.int8_ops_per_second / 1e12, limits.f32_flops_per_second / 1e9, limits.read_bytes_per_second / 1e9);
   Print("{:<8} {:>7} {:>10} {:>12} {:>9}\n", "test", "tokens", "sequences", "tokens/s", "of limit");
   for (const Row& row : rows) {
-    Print("{:<8} {:>7} {:>10} {:>12.1f} {:>8.0f}%\n", row.test, row.tokens, row.sequences, row.tokens_per_second,
-          100 * row.share_of_limit);
+    Print("{:<8} {:>7} {:>10} {:>12.1f} {:>8.0f}%{}\n", row.test, row.tokens, row.sequences, row.tokens_per_second,
+          100 * row.share_of_limit, row.blas ? "   with OpenBLAS" : "");
   }
 }
 
 absl::Status Bench(const Options& options) {
   if (!options.make_model.empty()) return WriteModel(options);
   if (options.path.empty()) return InvalidArgument("bench: expected a model FILE, or --make-model OUT");
-  const int64_t sequences = *std::max_element(options.sequences.begin(), options.sequences.end());
-  const int64_t tokens = std::max(options.prefill, kDepth + options.decode);
-  ASSIGN_OR_RETURN(Runnable runnable, OpenRunnable(options.path, {.threads = options.threads,
-                                                                  .tokens = tokens,
-                                                                  .sequences = sequences,
-                                                                  .batch_tokens = std::max<int64_t>(512, sequences),
-                                                                  .result_rows = sequences,
-                                                                  .cache_type = kernels::CacheType::kF16}));
+  ASSIGN_OR_RETURN(Runnable runnable, OpenRunnable(options.path, RunnableOptionsOf(options)));
   ASSIGN_OR_RETURN(const std::string wanted, ChosenIsa());
   const kernels::Kernels& kernels = *kernels::SelectKernels(wanted.empty() ? nullptr : wanted.c_str());
   const int32_t threads = runnable.device->options().threads;
@@ -144,6 +163,7 @@ void AddBench(CLI::App& program, Action& action) {
   verb->add_option("--runs", options->runs, "runs of each test, of which the best counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  verb->add_flag("--blas", options->blas, "measure prefill with OpenBLAS too, for models with float weights");
   verb->add_flag("--json", options->as_json, "print JSON");
   verb->add_option("--make-model", options->make_model, "write a model with random weights to this path instead");
   verb->add_option("--shape", options->shape, "of the model to make: llama-1b, llama-tiny, or key=value,...")

@@ -52,6 +52,7 @@ absl::StatusOr<Runnable> MakeRunnable(std::shared_ptr<const model::Model> model,
                                                                    .type = options.cache_type,
                                                                    .max_sequences = options.sequences,
                                                                    .prefix_reuse = false},
+                                                         .blas = options.blas,
                                                          .isa = isa}));
   return runnable;
 }

@@ -21,6 +21,7 @@ struct RunnableOptions {
   int64_t batch_tokens = 512;
   int64_t result_rows = 64;
   kernels::CacheType cache_type = kernels::CacheType::kF16;
+  bool blas = false;  // as in device::DeviceOptions
 };
 
 struct Runnable {

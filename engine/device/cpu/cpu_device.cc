@@ -75,6 +75,8 @@ absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
 
 }  // namespace
 
+absl::Status LoadBlas() { return Blas::Open().status(); }
+
 absl::StatusOr<std::unique_ptr<Device>> Device::Create(std::shared_ptr<const model::Model> model,
                                                        const DeviceOptions& options) {
   return CpuDevice::Create(std::move(model), options);
@@ -88,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const 
   auto device = std::unique_ptr<CpuDevice>(new CpuDevice(std::move(model), std::move(options), *k));
   RETURN_IF_ERROR(device->CreateCache());
   RETURN_IF_ERROR(device->Allocate());
+  if (device->options_.blas) RETURN_IF_ERROR(device->OpenBlas());
   return device;
 }
 
@@ -220,6 +223,21 @@ absl::Status CpuDevice::Allocate() {
   RETURN_IF_ERROR(AllocateSlots(formats));
   RETURN_IF_ERROR(AllocateScratch(w));
   positions_.resize(rows);
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::OpenBlas() {
+  ASSIGN_OR_RETURN(const Blas blas, Blas::Open());
+  int64_t longest = 0;
+  VisitLinears(weights_, [&](const model::Linear& linear) {
+    if (linear && kernels::TraitsOf(linear.weights.type).activation == ActivationFormat::kFloat)
+      longest = std::max(longest, linear.weights.k);
+  });
+  if (longest == 0) return absl::OkStatus();
+  for (ThreadScratch& scratch : scratch_) {
+    ASSIGN_OR_RETURN(scratch.blas, workspace_.Take<float>(Products::kBlasRows * longest));
+  }
+  products_.UseBlas(blas);
   return absl::OkStatus();
 }
 

@@ -59,6 +59,7 @@ class CpuDevice final : public Device {
   absl::Status Allocate();
   absl::Status AllocateScratch(const Widths& widths);
   absl::Status AllocateSlots(Formats formats);
+  absl::Status OpenBlas();
   absl::Status CreateCache();
   absl::StatusOr<Activations> AllocateActivations(int64_t rows, int64_t widest, Formats formats);
   Widths WidthsOf() const;

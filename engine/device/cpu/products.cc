@@ -1,8 +1,14 @@
 #include "engine/device/cpu/products.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace inferd::device {
+namespace {
+
+constexpr int64_t kManyTokens = 32;  // from here on a matrix product reads its weights seldom enough to be large
+
+}  // namespace
 
 void Products::Store(const Activations& activations, int64_t row, const float* x) const {
   for (kernels::ActivationFormat format : Formats::kAll) {
@@ -16,15 +22,19 @@ void Products::MultiplyRows(const Activations& activations, const int32_t* activ
                             const model::Linear& linear, int64_t row_begin, int64_t row_end, float* out, int64_t stride,
                             int32_t thread) const {
   const kernels::ActivationFormat format = kernels::TraitsOf(linear.weights.type).activation;
-  k_.matmul({.weights = linear.weights,
-             .row_begin = row_begin,
-             .row_end = row_end,
-             .activations = activations.data[static_cast<size_t>(format)],
-             .activation_rows = activation_rows,
-             .tokens = tokens,
-             .out = out,
-             .out_stride = stride,
-             .scratch = scratch_[thread].matmul});
+  if (blas_ && format == kernels::ActivationFormat::kFloat && tokens >= kManyTokens && activation_rows == nullptr) {
+    MultiplyByBlas(activations, tokens, linear.weights, row_begin, row_end, out, stride, thread);
+  } else {
+    k_.matmul({.weights = linear.weights,
+               .row_begin = row_begin,
+               .row_end = row_end,
+               .activations = activations.data[static_cast<size_t>(format)],
+               .activation_rows = activation_rows,
+               .tokens = tokens,
+               .out = out,
+               .out_stride = stride,
+               .scratch = scratch_[thread].matmul});
+  }
   if (linear.scale == nullptr && linear.bias == nullptr) return;
   const int64_t n = row_end - row_begin;
   for (int64_t token = 0; token < tokens; ++token) {
@@ -34,9 +44,27 @@ void Products::MultiplyRows(const Activations& activations, const int32_t* activ
   }
 }
 
+void Products::MultiplyByBlas(const Activations& activations, int64_t tokens, const kernels::WeightMatrix& weights,
+                              int64_t row_begin, int64_t row_end, float* out, int64_t stride, int32_t thread) const {
+  constexpr auto kFloat = kernels::ActivationFormat::kFloat;
+  const auto row_floats = static_cast<int64_t>(k_.activation_row_bytes(kFloat, weights.k) / sizeof(float));
+  const FloatMatrix x{static_cast<const float*>(activations.data[static_cast<size_t>(kFloat)]), tokens, weights.k,
+                      row_floats};
+  float* const rows = scratch_[thread].blas;
+  for (int64_t begin = row_begin; begin < row_end; begin += kBlasRows) {
+    const int64_t count = std::min(kBlasRows, row_end - begin);
+    for (int64_t row = 0; row < count; ++row) {
+      const auto* data =
+          static_cast<const std::byte*>(weights.data) + static_cast<size_t>(begin + row) * weights.row_bytes;
+      k_.dequantize_row(weights.type, data, weights.k, rows + row * weights.k);
+    }
+    blas_->Multiply(x, {rows, count, weights.k, weights.k}, out + begin, stride);
+  }
+}
+
 int64_t Products::RowsPerItem(int64_t rows, int64_t tokens) const {
   constexpr int64_t kItemsPerThread = 4;
-  const int64_t most = tokens >= 32 ? 64 : 1024;
+  const int64_t most = tokens >= kManyTokens ? 64 : 1024;
   const int64_t even = rows / (kItemsPerThread * pool_.threads());
   return std::clamp<int64_t>(even / kernels::kRowGroup * kernels::kRowGroup, 2 * kernels::kRowGroup, most);
 }

@@ -11,9 +11,11 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/device/cpu/blas.h"
 #include "engine/device/cpu/thread_pool.h"
 #include "engine/device/cpu/workspace.h"
 #include "engine/model/weights.h"
@@ -66,6 +68,10 @@ class Products {
   Products(const kernels::Kernels& k, ThreadPool& pool, std::span<const ThreadScratch> scratch)
       : k_(k), pool_(pool), scratch_(scratch) {}
 
+  // From now on, products of many tokens with float weights are OpenBLAS's; ThreadScratch::blas has kBlasRows rows.
+  void UseBlas(const Blas& blas) { blas_ = blas; }
+  static constexpr int64_t kBlasRows = 64;
+
   void Store(const Activations& activations, int64_t row, const float* x) const;
 
   template <typename After>
@@ -98,9 +104,13 @@ class Products {
   int64_t RowsPerItem(int64_t rows, int64_t tokens) const;
 
  private:
+  void MultiplyByBlas(const Activations& activations, int64_t tokens, const kernels::WeightMatrix& weights,
+                      int64_t row_begin, int64_t row_end, float* out, int64_t stride, int32_t thread) const;
+
   const kernels::Kernels& k_;
   ThreadPool& pool_;
   std::span<const ThreadScratch> scratch_;
+  std::optional<Blas> blas_;
 };
 
 }  // namespace inferd::device

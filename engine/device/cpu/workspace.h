@@ -33,6 +33,7 @@ class Workspace {
 struct ThreadScratch {
   void* matmul;
   void* attention;
+  float* blas;             // rows of float weights as f32; null unless OpenBLAS is used
   float *row, *other_row;  // [widest row]
 };
 
