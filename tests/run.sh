@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Runs every test, after doing all its own set-up on a fresh machine. Ends with a line of totals.
 #
-#   tests/run.sh            release build, unit tests, lint and end-to-end tests (what CI runs)
-#   tests/run.sh --quick    without the end-to-end tests
-#   tests/run.sh --long     also: kernels as ARM programs, Clang with sanitizers, fuzzing, thread sanitizer, soak
+#   tests/run.sh            release build, unit tests, lint, end-to-end tests, some seconds of each fuzzer (what CI runs)
+#   tests/run.sh --quick    without the end-to-end tests and the fuzzers
+#   tests/run.sh --long     also: kernels as ARM programs, Clang with sanitizers, longer fuzzing, thread sanitizer, soak
+#
+# INFERD_FUZZ_SECONDS sets how long each fuzzer runs.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 source deploy/setup.sh
 
 mode=${1:-all}
 case $mode in all | --quick | --long) ;; *) fail "unknown option $mode, expected --quick or --long" ;; esac
-fuzz_seconds=${INFERD_FUZZ_SECONDS:-60}
+fuzz_seconds=${INFERD_FUZZ_SECONDS:-$([ "$mode" = --long ] && echo 60 || echo 10)}
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
@@ -76,6 +78,11 @@ check "lint: each rule is seen when broken" pytest_in lint tests/lint
 if [ "$mode" != --quick ]; then
   export INFERD_BUILD=$PWD/build/release
   check "end to end" pytest_in e2e tests/e2e $([ "$mode" = --long ] && echo --long)
+fi
+
+if [ "$mode" = all ]; then
+  INFERD_TARGETS=fuzzers build asan build/clang -DCMAKE_CXX_COMPILER=clang++ -DINFERD_FUZZERS=ON
+  check "fuzzing" run_fuzzers
 fi
 
 if [ "$mode" = --long ]; then
