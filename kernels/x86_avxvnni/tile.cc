@@ -4,65 +4,29 @@
 #include <immintrin.h>
 
 #include "kernels/activations.h"
+#include "kernels/x86_avx2/tile_parts.h"
 #include "kernels/x86_avxvnni/formats.h"
-
-#define INFERD_INLINE inline __attribute__((always_inline))
 
 namespace inferd::kernels::avxvnni {
 namespace {
 
+using avx2::BroadcastDword;
+using avx2::ForEach;
+using avx2::LoadHalf;
+using avx2::TileParts;
 using panels::PanelBlock256;
 using panels::PanelBlock32;
 
-INFERD_INLINE __m256i BroadcastDword(const void* p) {
-  int32_t dword;
-  __builtin_memcpy(&dword, p, 4);
-  return _mm256_set1_epi32(dword);
-}
-
-INFERD_INLINE __m256i LoadHalf(const void* p, int half) { return _mm256_load_si256((const __m256i*)p + half); }
-
-// Calls f(half, token), unrolled.
-template <int kTokens, typename F>
-INFERD_INLINE void ForEach(const F& f) {
-#pragma GCC unroll 8
-  for (int t = 0; t < kTokens; ++t) {
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; ++h) f(h, t);
-  }
-}
-
 template <typename PanelBlock, typename ActivationBlock, int kTokens>
-struct Tile {
-  const PanelBlock* weights;
-  const ActivationBlock* y[kTokens];
-  __m256 sums[2][kTokens];
-
-  INFERD_INLINE explicit Tile(const TileArguments& a) : weights(static_cast<const PanelBlock*>(a.panels[0])) {
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) y[t] = static_cast<const ActivationBlock*>(a.activations[t]);
-    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-      sums[h][t] = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[t] + 8 * h);
-    });
-  }
-
-  INFERD_INLINE void Next() {
-    ++weights;
-#pragma GCC unroll 8
-    for (int t = 0; t < kTokens; ++t) ++y[t];
-  }
-
-  INFERD_INLINE void Finish(const TileArguments& a) const {
-    ForEach<kTokens>([&](int h, int t)
-                         __attribute__((always_inline)) { _mm256_storeu_ps(a.out[t] + 8 * h, sums[h][t]); });
-  }
+struct Tile : TileParts<PanelBlock, ActivationBlock, kTokens> {
+  using TileParts<PanelBlock, ActivationBlock, kTokens>::TileParts;
 
   // dots += products of elements 4 * first .. 4 * (first + kCount) - 1 of the block
   template <int kBits, int kCount>
   INFERD_INLINE void AddDots(int first, __m256i (&dots)[2][kTokens]) const {
 #pragma GCC unroll 8
     for (int c = first; c < first + kCount; ++c) {
-      __m256i w[2] = {LoadHalf(weights->values[c], 0), LoadHalf(weights->values[c], 1)};
+      __m256i w[2] = {LoadHalf(this->weights->values[c], 0), LoadHalf(this->weights->values[c], 1)};
       if constexpr (kBits == 8) {
         const __m256i bias = _mm256_set1_epi8(static_cast<char>(128));
         w[0] = _mm256_xor_si256(w[0], bias);
@@ -70,16 +34,11 @@ struct Tile {
       }
 #pragma GCC unroll 8
       for (int t = 0; t < kTokens; ++t) {
-        const __m256i quants = BroadcastDword(y[t]->quants + 4 * c);
+        const __m256i quants = BroadcastDword(this->y[t]->quants + 4 * c);
         dots[0][t] = _mm256_dpbusd_avx_epi32(dots[0][t], w[0], quants);
         dots[1][t] = _mm256_dpbusd_avx_epi32(dots[1][t], w[1], quants);
       }
     }
-  }
-
-  INFERD_INLINE void AddScaled(int h, int t, const float* weight_scale, __m256i dot) {
-    const __m256 scale = _mm256_mul_ps(_mm256_load_ps(weight_scale + 8 * h), _mm256_set1_ps(y[t]->scale));
-    sums[h][t] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(dot), sums[h][t]);
   }
 };
 
@@ -97,8 +56,7 @@ void Run32(const TileArguments& a) {
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
       tile.AddScaled(h, t, tile.weights->scale, dots[h][t]);
       if constexpr (kExtra == Extra32::kAdded) {
-        const __m256 added = _mm256_load_ps(tile.weights->second + 8 * h);
-        tile.sums[h][t] = _mm256_fmadd_ps(added, _mm256_set1_ps(tile.y[t]->scaled_sum), tile.sums[h][t]);
+        tile.AddAdded(h, t);
       }
     });
     tile.Next();
@@ -166,10 +124,7 @@ void Run256(const TileArguments& a) {
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
       tile.AddScaled(h, t, tile.weights->scale, totals[h][t]);
       if constexpr (kExtra == Extra256::kMinimum) {
-        const __m256 low = _mm256_cvtepi32_ps(LowSum<kGroup>(*tile.weights, *tile.y[t], h));
-        const __m256 minimum = _mm256_load_ps(tile.weights->minimum + 8 * h);
-        const __m256 scaled = _mm256_mul_ps(minimum, _mm256_set1_ps(tile.y[t]->scale));
-        tile.sums[h][t] = _mm256_fnmadd_ps(scaled, low, tile.sums[h][t]);
+        tile.AddMinimum(h, t, LowSum<kGroup>(*tile.weights, *tile.y[t], h));
       }
     });
     tile.Next();
