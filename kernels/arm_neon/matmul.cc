@@ -9,6 +9,7 @@ namespace {
 
 struct Isa {
   static constexpr int kPanels = 1, kTokens = kTileTokens;
+  static constexpr bool kTilesPrefetch = false;
   static const PanelFormat& FormatOf(TensorType type) { return neon::FormatOf(type); }
 };
 

@@ -4,6 +4,7 @@
 //
 //   struct Isa {
 //     static constexpr int kPanels = 2, kTokens = 6;            // of the largest tile
+//     static constexpr bool kTilesPrefetch = true;              // whether tiles heed TileArguments::next
 //     static const PanelFormat& FormatOf(TensorType type);
 //   };
 //   Product<Isa>::Matmul(arguments);
@@ -30,6 +31,9 @@ class Product {
  private:
   // A chunk's panels stay in the first-level cache beside few activations, or in the second under many.
   static constexpr int64_t kSmallChunk = 384, kLargeChunk = 4096, kManyTokens = 16;
+  // From so many tokens on, the next weights are asked for while tiles compute instead of while panels are unpacked.
+  static constexpr int64_t kComputeBoundTokens = 5, kMostPrefetchingTiles = 8;
+  static constexpr int64_t kLineBytes = 64, kLineElements = 32;
   static constexpr int64_t kGroupRows = Isa::kPanels * kPanelRows;
 
   // Scratch: the panels, columns of an incomplete group, then rows of an incomplete panel.
@@ -90,13 +94,17 @@ class Product {
       const uint8_t* staged = Stage(data, rows, bytes);
       return format_.unpack(staged, bytes, chunk.blocks, staged, out);
     }
-    // The rows of the next group follow in memory: they are asked for in order, a share with each chunk and panel.
-    const uint8_t* next = data;
-    if (chunk.row + kGroupRows < a_.row_end) {
-      next = Row(chunk.row + kGroupRows) + static_cast<size_t>(kGroupRows * chunk.first_block) * weight_bytes_ +
-             static_cast<size_t>(panel * kPanelRows) * bytes;
-    }
-    format_.unpack(data, a_.weights.row_bytes, chunk.blocks, next, out);
+    const uint8_t* next = TilesPrefetch() ? nullptr : NextShare(chunk);
+    if (next != nullptr) next += static_cast<size_t>(panel * kPanelRows) * bytes;
+    format_.unpack(data, a_.weights.row_bytes, chunk.blocks, next != nullptr ? next : data, out);
+  }
+
+  bool TilesPrefetch() const { return Isa::kTilesPrefetch && a_.tokens >= kComputeBoundTokens; }
+
+  // The rows of the next group follow in memory: they are asked for in order, a share with each chunk. Its first byte.
+  const uint8_t* NextShare(const Chunk& chunk) const {
+    if (chunk.row + kGroupRows >= a_.row_end) return nullptr;
+    return Row(chunk.row + kGroupRows) + static_cast<size_t>(kGroupRows * chunk.first_block) * weight_bytes_;
   }
 
   // The existing rows of an incomplete panel, and zeros, where a panel's rows may be read.
@@ -117,8 +125,16 @@ class Product {
     TileArguments tile{.blocks = chunk.blocks, .first = chunk.first_block == 0};
     for (int p = 0; p < chunk.Panels(); ++p) tile.panels[p] = scratch_ + static_cast<size_t>(p) * kPanelBytes;
     const int64_t tiles = (a_.tokens + Isa::kTokens - 1) / Isa::kTokens;
+    const int64_t prefetching_tiles = TilesPrefetch() ? Least(tiles, kMostPrefetchingTiles) : 0;
+    if (prefetching_tiles > 0) tile.next = NextShare(chunk);
+    if (tile.next != nullptr) {
+      const int64_t bytes = kGroupRows * chunk.blocks * static_cast<int64_t>(weight_bytes_);
+      const int64_t steps = chunk.blocks * (block_elements_ / kLineElements) * prefetching_tiles;
+      tile.lines = static_cast<int>((bytes + steps * kLineBytes - 1) / (steps * kLineBytes));
+    }
     int64_t token = 0;
     for (int64_t i = 0; i < tiles; ++i) {  // of equal size, up to one
+      if (i == prefetching_tiles) tile.lines = 0;
       const int tokens = static_cast<int>((a_.tokens - token + tiles - i - 1) / (tiles - i));
       for (int t = 0; t < tokens; ++t) {
         const int64_t source = a_.activation_rows == nullptr ? token + t : a_.activation_rows[token + t];
@@ -131,6 +147,7 @@ class Product {
       } else {
         MultiplyAside(multiply, tile, chunk.rows, tokens);
       }
+      tile.next += tile.lines * kLineBytes * chunk.blocks * (block_elements_ / kLineElements);
       token += tokens;
     }
   }

@@ -41,6 +41,9 @@ struct TileArguments {
   const void* activations[kMostTokens];  // the first of the blocks, for each token
   float* out[kMostTokens];               // 16 columns for each panel, for each token
   bool first;                            // start at 0; else go on from what `out` holds
+  // Memory to ask for meanwhile: `lines` of 64 bytes for every 32 elements, from `next` on. Variants may ignore it.
+  const uint8_t* next = nullptr;
+  int lines = 0;
 };
 
 using TileFunction = void (*)(const TileArguments& arguments);

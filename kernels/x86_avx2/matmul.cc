@@ -9,6 +9,7 @@ namespace {
 
 struct Isa {
   static constexpr int kPanels = 1, kTokens = kTileTokens;
+  static constexpr bool kTilesPrefetch = true;
   static const PanelFormat& FormatOf(TensorType type) { return avx2::FormatOf(type); }
 };
 

@@ -52,6 +52,7 @@ void Run32(const TileArguments& a) {
   const __m256i ones[2] = {_mm256_set1_epi16(1), _mm256_set1_epi16(1)};
   constexpr int kParts = kExtra == Extra32::kTwoScales ? 2 : 1;
   for (int64_t b = 0; b < a.blocks; ++b) {
+    tile.PrefetchLines();
 #pragma GCC unroll 2
     for (int part = 0; part < kParts; ++part) {
       __m256i dots[2][kTokens];
@@ -93,6 +94,7 @@ void Run256(const TileArguments& a) {
     __m256i dots[2][kTokens];
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) { dots[h][t] = _mm256_setzero_si256(); });
     for (int group = 0; group < 256 / kGroup; ++group) {
+      if (group % (32 / kGroup) == 0) tile.PrefetchLines();
       const __m256i scales[2] = {LoadHalf(tile.weights->scales[group], 0), LoadHalf(tile.weights->scales[group], 1)};
       tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), scales, dots);
     }

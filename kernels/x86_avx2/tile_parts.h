@@ -34,9 +34,11 @@ struct TileParts {
   const PanelBlock* weights;
   const ActivationBlock* y[kTokens];
   __m256 sums[2][kTokens];
+  const uint8_t* next;
+  int lines;
 
   INFERD_INLINE explicit TileParts(const panels::TileArguments& a)
-      : weights(static_cast<const PanelBlock*>(a.panels[0])) {
+      : weights(static_cast<const PanelBlock*>(a.panels[0])), next(a.next), lines(a.lines) {
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) y[t] = static_cast<const ActivationBlock*>(a.activations[t]);
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
@@ -48,6 +50,11 @@ struct TileParts {
     ++weights;
 #pragma GCC unroll 8
     for (int t = 0; t < kTokens; ++t) ++y[t];
+  }
+
+  // Once for every 32 elements.
+  INFERD_INLINE void PrefetchLines() {
+    for (int i = 0; i < lines; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
   }
 
   INFERD_INLINE void Finish(const panels::TileArguments& a) const {

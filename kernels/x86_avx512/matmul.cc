@@ -9,6 +9,7 @@ namespace {
 
 struct Isa {
   static constexpr int kPanels = kTilePanels, kTokens = kTileTokens;
+  static constexpr bool kTilesPrefetch = true;
   static const PanelFormat& FormatOf(TensorType type) { return avx512::FormatOf(type); }
 };
 

@@ -17,6 +17,7 @@ void Tile32(const TileArguments& a) {
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
       dots[p][t] = kSigned ? _mm512_set1_epi32(tile.y[t]->offset) : _mm512_setzero_si512();
     });
+    tile.PrefetchLines();
     tile.template AddDots<8>(0, dots);
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
       tile.AddScaled(p, t, tile.weights[p]->scale, dots[p][t]);
@@ -37,6 +38,7 @@ void Tile16(const TileArguments& a) {
   const __m512i bias = _mm512_set1_epi8(static_cast<char>(128));
   for (int64_t b = 0; b < a.blocks; ++b) {
     for (int half = 0; half < 2; ++half) {
+      if (half == 0) tile.PrefetchLines();
       __m512i biased_sums[kTokens], dots[kPanels][kTokens];
       for (int t = 0; t < kTokens; ++t) {
         biased_sums[t] = _mm512_setzero_si512();
@@ -65,6 +67,7 @@ void Tile256(const TileArguments& a) {
     ForEach<kPanels, kTokens>([&](int p, int t)
                                   __attribute__((always_inline)) { totals[p][t] = _mm512_setzero_si512(); });
     for (int group = 0; group < 256 / kGroup; ++group) {
+      if (group % (32 / kGroup) == 0) tile.PrefetchLines();
       __m512i dots[kPanels][kTokens];
       ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
         dots[p][t] = kSigned ? _mm512_set1_epi32(tile.y[t]->offsets[group]) : _mm512_setzero_si512();

@@ -33,8 +33,10 @@ struct Tile {
   const PanelBlock* weights[kPanels];
   const ActivationBlock* y[kTokens];
   __m512 sums[kPanels][kTokens];
+  const uint8_t* next;
+  int lines;
 
-  INFERD_INLINE explicit Tile(const TileArguments& a) {
+  INFERD_INLINE explicit Tile(const TileArguments& a) : next(a.next), lines(a.lines) {
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) weights[p] = static_cast<const PanelBlock*>(a.panels[p]);
 #pragma GCC unroll 8
@@ -48,6 +50,11 @@ struct Tile {
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) ++weights[p];
     NextActivations();
+  }
+
+  // Once for every 32 elements.
+  INFERD_INLINE void PrefetchLines() {
+    for (int i = 0; i < lines; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
   }
 
   INFERD_INLINE void NextActivations() {

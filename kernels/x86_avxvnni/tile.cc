@@ -47,6 +47,7 @@ template <int kBits, Extra32 kExtra, int kTokens>
 void Run32(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
+    tile.PrefetchLines();
     __m256i dots[2][kTokens];
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
       dots[h][t] =
@@ -70,6 +71,7 @@ void Run16(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
   const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), zero = _mm256_setzero_si256();
   for (int64_t b = 0; b < a.blocks; ++b) {
+    tile.PrefetchLines();
     for (int part = 0; part < 2; ++part) {
       __m256i biased_sums[kTokens], dots[2][kTokens];
       for (int t = 0; t < kTokens; ++t) {
@@ -110,6 +112,7 @@ void Run256(const TileArguments& a) {
     __m256i totals[2][kTokens];
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) { totals[h][t] = _mm256_setzero_si256(); });
     for (int group = 0; group < 256 / kGroup; ++group) {
+      if (group % (32 / kGroup) == 0) tile.PrefetchLines();
       __m256i dots[2][kTokens];
       ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
         dots[h][t] = kExtra == Extra256::kMinimum ? _mm256_setzero_si256()
