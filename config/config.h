@@ -41,6 +41,21 @@ struct QueueOptions {
   Milliseconds max_wait{30'000};
 };
 
+// kNgram: guesses from the text so far; kDraft: from a small model.
+enum class SpeculationKind { kOff, kNgram, kDraft };
+
+struct SpeculationOptions {
+  SpeculationKind kind = SpeculationKind::kOff;
+  // Guesses for one sequence in one step.
+  uint32_t max_tokens = 8;
+  // With more sequences that generate, guessing stops.
+  uint32_t max_batch = 4;
+  std::string draft_path;
+};
+
+// What happens at the end of the context.
+enum class Overflow { kStop, kSlide };
+
 // kFile: the model file's own; the others replace it.
 enum class ChatTemplate { kFile, kChatMl, kLlama2 };
 
@@ -62,6 +77,10 @@ struct ModelOptions {
   QueueOptions queue;
   ChatTemplate chat_template = ChatTemplate::kFile;
   EngineOptions engine;
+  SpeculationOptions speculation;
+  Overflow overflow = Overflow::kStop;
+  // Tokens at the beginning that sliding keeps.
+  uint32_t overflow_keep = 4;
 };
 
 struct AuthOptions {

@@ -64,6 +64,12 @@ absl::Status FinishConfig(Config& config) {
     return InvalidArgument("supervisor.restart.first_delay: {}ms is more than max_delay, {}ms",
                            supervisor.restart.first_delay.count(), supervisor.restart.max_delay.count());
   }
+  for (size_t i = 0; i < config.models.size(); ++i) {
+    const SpeculationOptions& speculation = config.models[i].speculation;
+    if (speculation.kind == SpeculationKind::kDraft && speculation.draft_path.empty()) {
+      return InvalidArgument("models[{}].speculation.kind: draft needs draft_path, the file of a draft model", i);
+    }
+  }
   return CheckNames(config.models);
 }
 

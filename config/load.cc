@@ -265,7 +265,10 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   RETURN_IF_ERROR(error.status());
   std::error_code unused;
   const std::filesystem::path directory = std::filesystem::absolute(file, unused).parent_path();
-  for (ModelOptions& model : config.models) MakeAbsolute(model.path, directory);
+  for (ModelOptions& model : config.models) {
+    MakeAbsolute(model.path, directory);
+    MakeAbsolute(model.speculation.draft_path, directory);
+  }
   MakeAbsolute(config.auth.keys_file, directory);
   MakeAbsolute(config.run_directory, directory);
   RETURN_IF_ERROR(error.AtItsLine(FinishConfig(config)));

@@ -12,6 +12,8 @@ using Visitor = OptionVisitor;
 // Names in the order of the enumerators.
 constexpr std::array<std::string_view, 2> kCacheTypes = {"f16", "q8_0"};
 constexpr std::array<std::string_view, 3> kChatTemplates = {"file", "chatml", "llama2"};
+constexpr std::array<std::string_view, 3> kSpeculationKinds = {"off", "ngram", "draft"};
+constexpr std::array<std::string_view, 2> kOverflows = {"stop", "slide"};
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
 constexpr std::array<std::string_view, 2> kLogFormats = {"json", "text"};
 
@@ -48,6 +50,14 @@ void VisitListen(ListenOptions& o, Visitor& v) {
           o.admin);
 }
 
+void VisitSpeculation(SpeculationOptions& o, Visitor& v) {
+  VisitChoice(v, {"kind", "ngram: what followed the last tokens earlier in the text; draft: a small model's."}, o.kind,
+              kSpeculationKinds);
+  v.Number({"max_tokens", "Guesses for one sequence in one step."}, o.max_tokens, {1, 64});
+  v.Number({"max_batch", "With more sequences that generate, guessing stops."}, o.max_batch, {1, 64});
+  v.Text({"draft_path", "For draft: GGUF file of a small model with the same tokenizer."}, o.draft_path);
+}
+
 void VisitModel(ModelOptions& o, Visitor& v) {
   v.Text({"name", "Name in requests: letters, digits and . _ - / : @ +"}, o.name, Presence::kRequired);
   v.Text({"path", "GGUF file; mapped read-only, never changed."}, o.path, Presence::kRequired);
@@ -74,6 +84,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
         {"blas", "Prefill of F32, F16 and BF16 weights by OpenBLAS: the bits of an answer then depend on the batch."},
         o.engine.blas);
   });
+  v.Section({"speculation", "Guessing of tokens that one pass then checks together. Answers stay the same."},
+            [&o](Visitor& speculation) { VisitSpeculation(o.speculation, speculation); });
+  VisitChoice(v, {"overflow", "At the context's end: stop, or slide (drop the older half, with max_tokens only)."},
+              o.overflow, kOverflows);
+  v.Number({"overflow_keep", "First tokens that sliding keeps, up to half of the context."}, o.overflow_keep,
+           {0, 1u << 24});
 }
 
 void VisitAuth(AuthOptions& o, Visitor& v) {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/generation/model_drafter.h"
+#include "engine/generation/ngram_drafter.h"
 
 namespace inferd::engine {
 namespace {
@@ -22,10 +24,18 @@ const char* ReasonName(scheduler::RejectionReason reason) {
   return reason == scheduler::RejectionReason::kDeadline ? "deadline" : "queue_full";
 }
 
-scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options) {
+// Guesses of one step; without guessing, for the tokens of resumed requests that are computed anew.
+int64_t DraftTokens(const EngineOptions& options, const model::DecoderSpec& spec) {
+  if (model::HasRecurrentState(spec) || spec.encoder) return 0;
+  if (options.guessing == Guessing::kOff) return kPromptRows;
+  return std::max(kPromptRows, options.speculation.max_tokens * options.speculation.max_batch);
+}
+
+scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options, const model::DecoderSpec& spec) {
   return {.max_sequences = options.max_sequences,
           .prefill_tokens = options.prefill_tokens,
-          .max_result_rows = options.max_sequences + kPromptRows};
+          .max_result_rows = options.max_sequences + kPromptRows,
+          .draft_tokens = DraftTokens(options, spec)};
 }
 
 std::vector<int32_t> Sorted(std::vector<int32_t> tokens) {
@@ -52,8 +62,8 @@ std::optional<double> RetryAfterSeconds(const absl::Status& status) {
 }
 
 void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device) {
-  device.max_batch_tokens = options.max_sequences + options.prefill_tokens;
-  device.max_result_rows = options.max_sequences + kPromptRows;
+  device.max_batch_tokens = options.max_sequences + options.prefill_tokens + DraftTokens(options, spec);
+  device.max_result_rows = options.max_sequences + kPromptRows + DraftTokens(options, spec);
   device.cache.max_sequences = options.max_sequences + static_cast<int64_t>(Embedder::kMostSequences);
   if (!spec.encoder) return;
   // An encoder sees a text whole, and pooling takes all its rows.
@@ -61,8 +71,21 @@ void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, de
   device.max_result_rows = device.max_batch_tokens;
 }
 
+void SizeDraftDevice(const EngineOptions& options, device::DeviceOptions& device) {
+  device.max_batch_tokens = std::max(options.prefill_tokens, options.speculation.max_batch);
+  device.max_result_rows = options.speculation.max_batch;
+  device.cache.max_sequences = options.max_sequences + options.speculation.max_batch;
+  device.cache.prefix_reuse = false;
+}
+
 absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::Device> device, Vocabulary vocabulary,
-                                                       const EngineOptions& options, const Clock& clock) {
+                                                       const EngineOptions& options, const Clock& clock,
+                                                       std::unique_ptr<device::Device> draft) {
+  const model::DecoderSpec& spec = device->model().spec();
+  if (options.guessing != Guessing::kOff && (model::HasRecurrentState(spec) || spec.encoder)) {
+    return InvalidArgument("speculation.kind: {} {}, expected off", spec.architecture,
+                           spec.encoder ? "generates nothing" : "has a recurrent state, which takes no guesses back");
+  }
   const std::string& isa = device->options().isa;
   const kernels::Kernels* kernels = kernels::SelectKernels(isa.empty() ? nullptr : isa.c_str());
   if (kernels == nullptr) return InvalidArgument("isa: {} is not a kernel variant that this CPU runs", isa);
@@ -77,25 +100,39 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
   }
   vocabulary.end_of_generation = limits.end_of_generation;
   return std::unique_ptr<Engine>(
-      new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock));
+      new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock, std::move(draft)));
 }
 
 Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
-               const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock)
+               const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock,
+               std::unique_ptr<device::Device> draft)
     : options_(options),
       limits_(limits),
       clock_(clock),
       device_(std::move(device)),
       vocabulary_(std::move(vocabulary)),
       runner_(*device_),
-      core_({.scheduler = SchedulerOptionsOf(options),
+      draft_device_(std::move(draft)),
+      draft_runner_(draft_device_ == nullptr ? nullptr : std::make_unique<DeviceRunner>(*draft_device_)),
+      core_({.scheduler = SchedulerOptionsOf(options, device_->model().spec()),
              .limits = limits,
              .prefix_reuse = device_->options().cache.prefix_reuse,
+             .speculation = options.speculation,
              .release_others = [this] { return embedder_.ReleaseAll(); }},
-            runner_, device_->cache(), vocabulary_, kernels, clock),
+            runner_, device_->cache(), vocabulary_, kernels, clock, MakeDrafter(kernels)),
       embedder_(*device_) {
   Publish();
   thread_ = std::thread([this] { Run(); });
+}
+
+std::unique_ptr<Drafter> Engine::MakeDrafter(const kernels::Kernels& kernels) {
+  if (options_.guessing == Guessing::kOff) return nullptr;
+  if (options_.guessing == Guessing::kNgram) return std::make_unique<NgramDrafter>();
+  return std::make_unique<ModelDrafter>(
+      *draft_runner_, draft_device_->cache(), kernels,
+      ModelDrafter::Options{.vocabulary_size = draft_device_->model().vocabulary_size(),
+                            .context_tokens = draft_device_->options().context_tokens,
+                            .pass_tokens = draft_device_->options().max_batch_tokens});
 }
 
 Engine::~Engine() { Stop(); }

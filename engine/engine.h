@@ -25,21 +25,29 @@
 
 namespace inferd::engine {
 
+enum class Guessing { kOff, kNgram, kDraft };
+
 struct EngineOptions {
   int64_t max_sequences = 32;
   int64_t prefill_tokens = 256;  // of prompts, in one step
   scheduler::QueueLimits queue;  // max_sequences is taken from above
+  Guessing guessing = Guessing::kOff;
+  SpeculationLimits speculation;
 };
 
 // What a device must be made for, so that every step of such an engine fits. `device.context_tokens` must be set.
 void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device);
+// The same for the device of a draft model.
+void SizeDraftDevice(const EngineOptions& options, device::DeviceOptions& device);
 
 class Engine {
  public:
-  // INVALID_ARGUMENT: the KV cache holds not even a sequence of 64 tokens.
+  // `draft`: where guessing is by a draft model. INVALID_ARGUMENT: the KV cache holds not even a sequence of 64 tokens,
+  // or the model takes no guesses.
   static absl::StatusOr<std::unique_ptr<Engine>> Create(std::unique_ptr<device::Device> device, Vocabulary vocabulary,
                                                         const EngineOptions& options,
-                                                        const Clock& clock = Clock::System());
+                                                        const Clock& clock = Clock::System(),
+                                                        std::unique_ptr<device::Device> draft = nullptr);
   ~Engine();
 
   // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (RetryAfterSeconds
@@ -81,7 +89,9 @@ class Engine {
   };
 
   Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,
-         const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock);
+         const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock,
+         std::unique_ptr<device::Device> draft);
+  std::unique_ptr<Drafter> MakeDrafter(const kernels::Kernels& kernels);
   absl::Status PrepareSampling(GenerationRequest& request);
   void Run();
   absl::Status Admit(const GenerationRequest& request, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -96,6 +106,8 @@ class Engine {
   const std::unique_ptr<device::Device> device_;
   const Vocabulary vocabulary_;
   DeviceRunner runner_;
+  const std::unique_ptr<device::Device> draft_device_;  // or null
+  std::unique_ptr<DeviceRunner> draft_runner_;
   Core core_;          // of the engine's thread alone
   Embedder embedder_;  // the same
   absl::once_flag texts_once_;

@@ -64,8 +64,8 @@ class AnswerReadingTest : public testing::Test {
                           .tokens = {resumed->ids().begin(), resumed->ids().end()},
                           .delivered_bytes = resumed->delivered_bytes()}};
     }
-    engine::Choice choice(request, choice_index, *output::StopTexts::Create(request.stop), /*most_tokens=*/1000,
-                          vocabulary_, *kernels::SelectKernels(nullptr));
+    engine::Choice choice(request, choice_index, *output::StopTexts::Create(request.stop),
+                          {.most_tokens = 1000, .window = 4096}, vocabulary_, *kernels::SelectKernels(nullptr));
     std::deque<v1::GenerateEvent> events;
     engine::Delta replayed{.choice = choice_index};
     std::optional<engine::Finish> finish = choice.Replay(replayed);

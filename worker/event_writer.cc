@@ -108,6 +108,7 @@ void EventWriter::AppendFinished(engine::Finished finished, std::deque<v1::Gener
   wire.mutable_usage()->set_prompt_tokens(finished.usage.prompt_tokens);
   wire.mutable_usage()->set_completion_tokens(finished.usage.completion_tokens);
   wire.mutable_usage()->set_cached_prompt_tokens(finished.usage.cached_prompt_tokens);
+  wire.mutable_usage()->set_dropped_tokens(finished.usage.dropped_tokens);
   wire.mutable_timings()->set_queue_seconds(finished.timings.queue_seconds);
   wire.mutable_timings()->set_prefill_seconds(finished.timings.prefill_seconds);
   wire.mutable_timings()->set_decode_seconds(finished.timings.decode_seconds);

@@ -47,6 +47,7 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, local_time));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
+  ASSIGN_OR_RETURN(request.overflow, ReadOverflow(wire, model_.options));
   RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
   const std::weak_ptr<GenerateStream> weak = self_;
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {

@@ -134,4 +134,20 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   return request;
 }
 
+absl::StatusOr<engine::Overflow> ReadOverflow(const v1::GenerateRequest& wire, const config::ModelOptions& configured) {
+  const v1::Limits& limits = wire.limits();
+  engine::Overflow overflow{.slide = configured.overflow == config::Overflow::kSlide, .keep = configured.overflow_keep};
+  if (limits.has_overflow_keep()) overflow.keep = limits.overflow_keep();
+  switch (limits.overflow()) {
+    case v1::OVERFLOW_UNSPECIFIED:
+      return overflow;
+    case v1::OVERFLOW_STOP:
+    case v1::OVERFLOW_SLIDE:
+      overflow.slide = limits.overflow() == v1::OVERFLOW_SLIDE;
+      return overflow;
+    default:
+      return InvalidArgument("overflow: {} is not a value of Overflow", static_cast<int>(limits.overflow()));
+  }
+}
+
 }  // namespace inferd::worker

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
+#include "config/config.h"
 #include "engine/generation/request.h"
 
 namespace inferd::v1 {
@@ -21,5 +22,8 @@ namespace inferd::worker {
 // of range, UNIMPLEMENTED one that this model cannot honour. What depends on the model is checked by the engine.
 absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest& wire, std::vector<int32_t> prompt,
                                                       MonotonicTime now, std::optional<MonotonicTime> deadline);
+
+// What happens at the context's end: as the request says, else as configured. INVALID_ARGUMENT: no such choice.
+absl::StatusOr<engine::Overflow> ReadOverflow(const v1::GenerateRequest& wire, const config::ModelOptions& configured);
 
 }  // namespace inferd::worker

@@ -122,6 +122,24 @@ TEST(ReadRequest, OnlyTheSecondVersionOfMirostatIsThere) {
   EXPECT_EQ(MessageOf(Read(wire).status()), "mirostat: 1 is not supported, expected 0 (off) or 2");
 }
 
+TEST(ReadOverflow, TheRequestGoesBeforeTheConfiguration) {
+  config::ModelOptions configured;
+  v1::GenerateRequest wire;
+  EXPECT_FALSE(ReadOverflow(wire, configured)->slide);
+  configured.overflow = config::Overflow::kSlide;
+  configured.overflow_keep = 7;
+  EXPECT_TRUE(ReadOverflow(wire, configured)->slide);
+  EXPECT_EQ(ReadOverflow(wire, configured)->keep, 7);
+  wire.mutable_limits()->set_overflow(v1::OVERFLOW_STOP);
+  wire.mutable_limits()->set_overflow_keep(0);
+  EXPECT_FALSE(ReadOverflow(wire, configured)->slide);
+  EXPECT_EQ(ReadOverflow(wire, configured)->keep, 0);
+  wire.mutable_limits()->set_overflow(v1::OVERFLOW_SLIDE);
+  EXPECT_TRUE(ReadOverflow(wire, {})->slide);
+  wire.mutable_limits()->set_overflow(static_cast<v1::Overflow>(9));
+  EXPECT_EQ(MessageOf(ReadOverflow(wire, {}).status()), "overflow: 9 is not a value of Overflow");
+}
+
 TEST(ReadRequest, TheEarlierDeadlineHolds) {
   v1::GenerateRequest wire;
   wire.set_deadline_ms(500);

@@ -21,11 +21,25 @@ kernels::CacheType CacheTypeOf(config::CacheType type) {
   return type == config::CacheType::kQ8_0 ? kernels::CacheType::kQ8_0 : kernels::CacheType::kF16;
 }
 
+engine::Guessing GuessingOf(config::SpeculationKind kind) {
+  switch (kind) {
+    case config::SpeculationKind::kOff:
+      return engine::Guessing::kOff;
+    case config::SpeculationKind::kNgram:
+      return engine::Guessing::kNgram;
+    case config::SpeculationKind::kDraft:
+      return engine::Guessing::kDraft;
+  }
+  return engine::Guessing::kOff;
+}
+
 engine::EngineOptions EngineOptionsOf(const config::ModelOptions& options) {
   return {.max_sequences = options.batch.max_sequences,
           .prefill_tokens = options.batch.prefill_tokens,
           .queue = {.max_requests = options.queue.max_requests,
-                    .max_wait_seconds = std::chrono::duration<double>(options.queue.max_wait).count()}};
+                    .max_wait_seconds = std::chrono::duration<double>(options.queue.max_wait).count()},
+          .guessing = GuessingOf(options.speculation.kind),
+          .speculation = {.max_tokens = options.speculation.max_tokens, .max_batch = options.speculation.max_batch}};
 }
 
 device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const std::string& isa,
@@ -39,6 +53,27 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
       .isa = isa};
   engine::SizeDevice(EngineOptionsOf(options), model.spec(), device);
   return device;
+}
+
+// Its KV pool is an eighth of the model's, beside that.
+absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loaded, const std::string& isa) {
+  const config::ModelOptions& options = loaded.options;
+  ASSIGN_OR_RETURN(const std::shared_ptr<const gguf::GgufFile> file,
+                   gguf::GgufFile::Open(options.speculation.draft_path));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const model::Model> model, model::Model::Load(file));
+  ASSIGN_OR_RETURN(const std::unique_ptr<tokenizer::Tokenizer> tokenizer, tokenizer::Tokenizer::Create(*file));
+  if (tokenizer->fingerprint() != loaded.tokenizer->fingerprint()) {
+    return InvalidArgument("its tokenizer is not that of {}", options.path);
+  }
+  if (model->spec().encoder) return InvalidArgument("{} generates nothing", model->spec().architecture);
+  device::DeviceOptions device{
+      .threads = static_cast<int32_t>(options.threads),
+      .context_tokens =
+          std::min<int64_t>(options.context == 0 ? model->context_length() : options.context, model->context_length()),
+      .cache = {.bytes = options.kv_cache.bytes / 8, .type = CacheTypeOf(options.kv_cache.type)},
+      .isa = isa};
+  engine::SizeDraftDevice(EngineOptionsOf(options), device);
+  return device::Device::Create(model, device);
 }
 
 absl::Status LoadTemplate(LoadedModel& loaded) {
@@ -69,6 +104,7 @@ std::string LoadedModel::fingerprint() const {
         static_cast<uint64_t>(options.context), uint64_t{options.engine.blas}}) {
     mixed = (mixed ^ part) * 0x100000001B3u;  // FNV-1a
   }
+  if (options.overflow == config::Overflow::kSlide) mixed = (mixed ^ (options.overflow_keep + 1)) * 0x100000001B3u;
   return "fp_" + Hex(mixed);
 }
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
@@ -105,9 +141,15 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
                    device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
   RETURN_IF_ERROR(engine::CheckForward(*device));
+  std::unique_ptr<device::Device> draft;
+  if (options.speculation.kind == config::SpeculationKind::kDraft) {
+    absl::StatusOr<std::unique_ptr<device::Device>> opened = LoadDraft(*loaded, isa);
+    if (!opened.ok()) return Annotate(opened.status(), "speculation.draft_path: " + options.speculation.draft_path);
+    draft = *std::move(opened);
+  }
   engine::Vocabulary vocabulary = engine::VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
-  ASSIGN_OR_RETURN(loaded->engine,
-                   engine::Engine::Create(std::move(device), std::move(vocabulary), EngineOptionsOf(options)));
+  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),
+                                                          EngineOptionsOf(options), Clock::System(), std::move(draft)));
   return loaded;
 }
 

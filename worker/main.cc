@@ -45,13 +45,17 @@ int Fail(const ChildProcess& process, const absl::Status& status, int exit_code)
   return exit_code;
 }
 
-// The model's folder (all parts of a split file lie in one), also where a link leads, and the socket's.
+// The models' folders (all parts of a split file lie in one), also where a link leads, and the socket's.
 FileAccess FilesOf(const config::ModelOptions& model, const Address& address) {
   namespace fs = std::filesystem;
-  FileAccess access{.readable = {fs::path(model.path).parent_path().string()}};
-  std::error_code error;
-  const fs::path target = fs::canonical(model.path, error);
-  if (!error) access.readable.push_back(target.parent_path().string());
+  FileAccess access;
+  for (const std::string& path : {model.path, model.speculation.draft_path}) {
+    if (path.empty()) continue;
+    access.readable.push_back(fs::path(path).parent_path().string());
+    std::error_code error;
+    const fs::path target = fs::canonical(path, error);
+    if (!error) access.readable.push_back(target.parent_path().string());
+  }
   if (address.is_unix()) access.socket_directory = fs::path(address.path).parent_path().string();
   return access;
 }

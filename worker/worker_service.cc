@@ -28,6 +28,8 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_preemptions(statistics.preemptions);
   response.set_prefix_queries(statistics.prefix_queries);
   response.set_prefix_hits(statistics.prefix_hits);
+  response.set_draft_tokens_proposed(statistics.draft_tokens_proposed);
+  response.set_draft_tokens_accepted(statistics.draft_tokens_accepted);
   response.set_nonfinite_logits(statistics.nonfinite_logits);
   for (const auto& [reason, count] : statistics.rejections) (*response.mutable_rejections())[reason] = count;
   statistics.VisitHistograms([&](const char* name, const engine::Histogram& histogram) {

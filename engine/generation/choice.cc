@@ -31,10 +31,10 @@ void Append(std::vector<output::OutputPart> parts, Delta& delta) {
 }  // namespace
 
 Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr<const output::StopTexts> stops,
-               int64_t most_tokens, const Vocabulary& vocabulary, const kernels::Kernels& kernels)
+               const ChoiceLimits& limits, const Vocabulary& vocabulary, const kernels::Kernels& kernels)
     : request_(request),
       index_(index),
-      most_tokens_(most_tokens),
+      limits_(limits),
       vocabulary_(vocabulary),
       kernels_(kernels),
       tokens_(request.prompt),
@@ -49,7 +49,7 @@ std::optional<Finish> Choice::Replay(Delta& delta) {
   const ResumedChoice* resumed = FindResumed(request_, index_);
   if (resumed == nullptr) return std::nullopt;
   if (sampler_.needs_recall()) {
-    known_.assign(resumed->tokens.begin(), resumed->tokens.end());
+    known_ = resumed->tokens;
     return std::nullopt;
   }
   for (int32_t token : resumed->tokens) {
@@ -65,10 +65,9 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
     finish.nonfinite_logits = true;
     return finish;
   }
-  if (most_tokens_ == 0) return End(FinishReason::kLength, delta);
-  if (!known_.empty()) {
-    const int32_t token = known_.front();
-    known_.pop_front();
+  if (limits_.most_tokens == 0) return End(FinishReason::kLength, delta);
+  if (!known().empty()) {
+    const int32_t token = known_[known_taken_++];
     sampler_.Recall(logits, token);
     return Take(token, delta);
   }
@@ -91,6 +90,7 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
 
 std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
   tokens_.push_back(token);
+  ++generated_;
   sampler_.Accept(token);
   const std::vector<int32_t>& spelled = request_.spelled_tokens;
   const bool with_special = std::binary_search(spelled.begin(), spelled.end(), token);
@@ -101,8 +101,18 @@ std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
     return finish;
   }
   if (text_.ended()) return End(FinishReason::kStop, delta);
-  if (generated() >= most_tokens_) return End(FinishReason::kLength, delta);
+  if (generated() >= limits_.most_tokens) return End(FinishReason::kLength, delta);
+  if (static_cast<int64_t>(tokens_.size()) >= limits_.window) Slide();
   return std::nullopt;
+}
+
+// The older half after the first `keep` tokens goes.
+void Choice::Slide() {
+  const int64_t keep = request_.overflow.keep;
+  const int64_t dropped = (static_cast<int64_t>(tokens_.size()) - keep) / 2;
+  tokens_.erase(tokens_.begin() + keep, tokens_.begin() + keep + dropped);
+  dropped_ += static_cast<uint32_t>(dropped);
+  slid_ = true;
 }
 
 Finish Choice::End(FinishReason reason, Delta& delta) {

@@ -1,16 +1,17 @@
 // One choice of a request: its tokens, its sampler and its text, from one row of logits to the next.
 //
-//   Choice choice(request, index, stops, most_tokens, vocabulary, kernels);
+//   Choice choice(request, index, stops, {.most_tokens = 64, .window = 4096}, vocabulary, kernels);
 //   std::optional<Finish> finish = choice.Replay(delta);          // tokens of a resumed request
 //   finish = choice.Advance(logits, delta);                       // a token more
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/generation/event.h"
@@ -29,17 +30,31 @@ struct Finish {
   bool nonfinite_logits = false;
 };
 
+struct ChoiceLimits {
+  int64_t most_tokens = 0;  // that the choice generates
+  int64_t window = 0;       // prompt and output at one time: with fewer left, it slides
+};
+
 class Choice {
  public:
   // `request` is valid; it, `vocabulary` and `kernels` outlive the choice. `stops` are the request's: up to 4 MB, so
-  // its choices share them. `most_tokens` bounds what the choice generates.
+  // its choices share them.
   Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr<const output::StopTexts> stops,
-         int64_t most_tokens, const Vocabulary& vocabulary, const kernels::Kernels& kernels);
+         const ChoiceLimits& limits, const Vocabulary& vocabulary, const kernels::Kernels& kernels);
 
   uint32_t index() const { return index_; }
-  // Prompt and generated.
+  // Prompt and generated, without what was dropped by sliding.
   const std::vector<int32_t>& tokens() const { return tokens_; }
-  uint32_t generated() const { return static_cast<uint32_t>(tokens_.size() - request_.prompt.size()); }
+  uint32_t generated() const { return generated_; }
+  uint32_t dropped() const { return dropped_; }
+  // Tokens that it still takes before it ends or slides.
+  int64_t room() const {
+    return std::min(limits_.most_tokens - generated(), limits_.window - static_cast<int64_t>(tokens_.size()));
+  }
+  // Whether it has slid since the last call: what was computed is of no more use.
+  bool TakeSlid() { return std::exchange(slid_, false); }
+  // Tokens that are known to come: those of a resumed request whose logits the sampler needs.
+  std::span<const int32_t> known() const { return std::span(known_).subspan(known_taken_); }
   // Nothing was generated, neither here nor before a resumption.
   bool at_beginning() const { return generated() == 0 && known_.empty(); }
 
@@ -58,15 +73,19 @@ class Choice {
 
  private:
   std::optional<Finish> Take(int32_t token, Delta& delta);
+  void Slide();
   Finish End(FinishReason reason, Delta& delta);
 
   const GenerationRequest& request_;
   const uint32_t index_;
-  const int64_t most_tokens_;
+  const ChoiceLimits limits_;
   const Vocabulary& vocabulary_;
   const kernels::Kernels& kernels_;
   std::vector<int32_t> tokens_;
-  std::deque<int32_t> known_;  // of a resumed request, still to be taken
+  uint32_t generated_ = 0, dropped_ = 0;
+  bool slid_ = false;
+  std::vector<int32_t> known_;
+  size_t known_taken_ = 0;
   sampling::Sampler sampler_;
   output::TextStream text_;
   std::vector<sampling::TokenLogprob> prompt_logprobs_;

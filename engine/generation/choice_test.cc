@@ -12,8 +12,8 @@ TEST(Choice, SharesTheStopTextsOfItsRequest) {
   const Vocabulary vocabulary = FakeModel::Vocabulary();
   const kernels::Kernels& kernels = *kernels::SelectKernels(nullptr);
   const std::shared_ptr<const output::StopTexts> stops = *output::StopTexts::Create(request.stop);
-  const Choice first(request, 0, stops, 8, vocabulary, kernels);
-  const Choice second(request, 1, stops, 8, vocabulary, kernels);
+  const Choice first(request, 0, stops, {.most_tokens = 8, .window = 64}, vocabulary, kernels);
+  const Choice second(request, 1, stops, {.most_tokens = 8, .window = 64}, vocabulary, kernels);
   EXPECT_EQ(stops.use_count(), 3) << "no choice has an automaton of its own";
 }
 

@@ -14,7 +14,7 @@ double Seconds(MonotonicTime from, MonotonicTime to) { return std::chrono::durat
 }  // namespace
 
 Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
-           const kernels::Kernels& kernels, const Clock& clock)
+           const kernels::Kernels& kernels, const Clock& clock, std::unique_ptr<Drafter> drafter)
     : options_(options),
       runner_(runner),
       cache_(cache),
@@ -22,7 +22,8 @@ Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache
       kernels_(kernels),
       clock_(clock),
       memory_(cache, options.release_others),
-      scheduler_(options.scheduler, memory_) {}
+      scheduler_(options.scheduler, memory_),
+      speculation_(options.speculation, options.limits.vocabulary_size, std::move(drafter)) {}
 
 // --------------------------------------------------------------------------------------------------------- beginnings
 
@@ -51,7 +52,9 @@ void Core::StartChoice(Request& request, uint32_t index) {
   Active& active = active_[id];
   active.request = &request;
   active.choice = std::make_unique<Choice>(request.request, index, request.stops,
-                                           MostTokens(request.request, options_.limits), vocabulary_, kernels_);
+                                           ChoiceLimits{.most_tokens = MostTokens(request.request, options_.limits),
+                                                        .window = WindowTokens(options_.limits)},
+                                           vocabulary_, kernels_);
   Delta delta{.choice = index};
   const std::optional<Finish> finish = active.choice->Replay(delta);
   if (!delta.parts.empty()) Send(request, std::move(delta));
@@ -59,6 +62,7 @@ void Core::StartChoice(Request& request, uint32_t index) {
     FinishChoice(id, *finish);
     return;
   }
+  active.choice->TakeSlid();  // nothing is computed yet
   const std::vector<int32_t>& tokens = active.choice->tokens();
   const bool all_rows = WantsAllRows(active);
   const bool reuse_prefix = options_.prefix_reuse && !all_rows;
@@ -82,6 +86,7 @@ bool Core::WantsAllRows(const Active& active) const {
 
 bool Core::Step() {
   const MonotonicTime begin = clock_.Now();
+  ProposeDrafts();
   scheduler::StepPlan plan = scheduler_.Plan(begin);
   EndPlanned(plan);
   if (plan.work.empty()) return false;
@@ -119,17 +124,35 @@ void Core::EndPlanned(scheduler::StepPlan& plan) {
   });
 }
 
+void Core::ProposeDrafts() {
+  if (options_.scheduler.draft_tokens == 0) return;
+  std::vector<Speculation::Candidate> candidates;
+  for (const auto& [id, active] : active_) {
+    const scheduler::Sequence* sequence = scheduler_.Find(id);
+    if (sequence == nullptr || sequence->state != scheduler::SequenceState::kDecode) continue;
+    const Choice& choice = *active.choice;
+    candidates.push_back({.id = id, .tokens = choice.tokens(), .known = choice.known(), .most = choice.room() - 1});
+  }
+  speculation_.Propose(candidates);
+  for (const Speculation::Candidate& candidate : candidates) {
+    scheduler_.Draft(candidate.id, static_cast<int64_t>(speculation_.Drafts(candidate.id).size()));
+  }
+}
+
 std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {
   std::vector<model::SequenceStep> steps;
   for (const scheduler::Work& item : work) {
     const Active& active = active_.at(item.id);
-    const std::span<const int32_t> tokens(active.choice->tokens());
-    const bool all_rows = scheduler_.Find(item.id)->spec.all_rows;
+    std::span<const int32_t> tokens(active.choice->tokens());
+    tokens = tokens.subspan(static_cast<size_t>(item.first), static_cast<size_t>(item.count - item.drafts));
+    if (item.drafts > 0) tokens = speculation_.WithDrafts(item.id, tokens.back(), item.drafts);
+    const bool all_rows = scheduler_.Find(item.id)->spec.all_rows || item.drafts > 0;
     steps.push_back({.sequence = memory_.Get(item.id),
-                     .tokens = tokens.subspan(static_cast<size_t>(item.first), static_cast<size_t>(item.count)),
+                     .tokens = tokens,
                      .wanted = all_rows         ? model::Rows::kAll
                                : item.completes ? model::Rows::kLast
-                                                : model::Rows::kNone});
+                                                : model::Rows::kNone,
+                     .drafts = item.drafts});
   }
   return steps;
 }
@@ -139,11 +162,15 @@ void Core::HandleResults(std::span<const scheduler::Work> work, const model::For
   size_t row = 0;
   for (const scheduler::Work& item : work) {
     const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
-    const size_t rows = all_rows ? static_cast<size_t>(item.count) : item.completes ? 1 : 0;
+    const size_t rows = all_rows || item.drafts > 0 ? static_cast<size_t>(item.count) : item.completes ? 1 : 0;
     const std::span<float> values = result.values.subspan(row * width, rows * width);
     row += rows;
     if (rows == 0) continue;
     Active& active = active_.at(item.id);
+    if (item.drafts > 0) {
+      AdvanceGuessed(item, active, values, width);
+      continue;
+    }
     if (all_rows) HandlePromptRows(active, item, values, result.row_elements);
     if (item.completes) AdvanceChoice(item.id, active, values.last(width));
   }
@@ -159,7 +186,23 @@ void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::sp
        Delta{.choice = active.choice->index(), .prompt_logprobs = active.choice->TakePromptLogprobs()});
 }
 
-void Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits) {
+// Each row is drawn from as if it were alone; it counts as long as the token before it was the one guessed.
+void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, std::span<float> rows, size_t width) {
+  const std::span<const int32_t> drafts = speculation_.Drafts(work.id).first(static_cast<size_t>(work.drafts));
+  size_t accepted = 0;
+  bool goes_on = true;
+  for (size_t row = 0; goes_on && row <= drafts.size(); ++row) {
+    goes_on = AdvanceChoice(work.id, active, rows.subspan(row * width, width));
+    if (!goes_on || row == drafts.size() || active.choice->tokens().back() != drafts[row]) break;
+    cache_.Commit(*memory_.Get(work.id), drafts.subspan(row, 1));
+    scheduler_.Accept(work.id);
+    ++accepted;
+  }
+  speculation_.Judge(work.id, drafts.size(), accepted, goes_on);
+}
+
+// False: it has ended, and is gone.
+bool Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits) {
   leaders_.Leave(id);
   Delta delta{.choice = active.choice->index()};
   const std::optional<Finish> finish = active.choice->Advance(logits, delta);
@@ -177,9 +220,13 @@ void Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<flo
   if (!delta.tokens.empty() || !delta.parts.empty()) Send(*active.request, std::move(delta));
   if (finish) {
     FinishChoice(id, *finish);
+  } else if (active.choice->TakeSlid()) {
+    speculation_.Forget(id);
+    scheduler_.Restart(id, static_cast<int64_t>(active.choice->tokens().size()));
   } else {
     scheduler_.Append(id);
   }
+  return !finish;
 }
 
 // --------------------------------------------------------------------------------------------------------------- ends
@@ -197,6 +244,7 @@ void Core::FinishChoice(scheduler::SequenceId id, const Finish& finish) {
   }
   memory_.Forget(id);
   leaders_.Leave(id);
+  speculation_.Forget(id);
   std::erase(request.sequences, id);
   active_.erase(id);
   Send(request, event);
@@ -215,7 +263,8 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
           .usage = {.prompt_tokens = counts_prompt ? static_cast<uint32_t>(request.request.prompt.size()) : 0,
                     .completion_tokens = active.choice->generated(),
                     .cached_prompt_tokens =
-                        counts_prompt && sequence != nullptr ? static_cast<uint32_t>(sequence->cached) : 0},
+                        counts_prompt && sequence != nullptr ? static_cast<uint32_t>(sequence->cached) : 0,
+                    .dropped_tokens = active.choice->dropped()},
           .timings = {.queue_seconds = Seconds(request.arrival, admitted),
                       .prefill_seconds = Seconds(admitted, first),
                       .decode_seconds = Seconds(first, now),
@@ -241,6 +290,7 @@ void Core::Cancel(RequestId id, absl::Status status) {
     scheduler_.Cancel(sequence);
     memory_.Forget(sequence);
     leaders_.Leave(sequence);
+    speculation_.Forget(sequence);
     active_.erase(sequence);
   }
   found->second->queue->Close(std::move(status));
@@ -277,6 +327,8 @@ scheduler::Load Core::load() const {
 Statistics Core::statistics() const {
   Statistics statistics = statistics_;
   statistics.preemptions = scheduler_.preemptions();
+  statistics.draft_tokens_proposed = speculation_.proposed();
+  statistics.draft_tokens_accepted = speculation_.accepted();
   statistics.cache = cache_.Stats();
   statistics.requests_running = RunningRequests();
   statistics.requests_waiting = static_cast<uint32_t>(requests_.size()) - statistics.requests_running;

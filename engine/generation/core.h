@@ -21,6 +21,7 @@
 #include "engine/generation/prefix_leaders.h"
 #include "engine/generation/request.h"
 #include "engine/generation/sequence_memory.h"
+#include "engine/generation/speculation.h"
 #include "engine/generation/statistics.h"
 #include "engine/generation/step_runner.h"
 #include "engine/generation/vocabulary.h"
@@ -34,6 +35,7 @@ struct CoreOptions {
   scheduler::SchedulerOptions scheduler;
   RequestLimits limits;
   bool prefix_reuse = true;
+  SpeculationLimits speculation;
   // Called in a step where generation lacks room: others who share the cache give back what they hold, or false.
   std::function<bool()> release_others = [] { return false; };
 };
@@ -42,7 +44,7 @@ class Core {
  public:
   // All references outlive the core.
   Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
-       const kernels::Kernels& kernels, const Clock& clock);
+       const kernels::Kernels& kernels, const Clock& clock, std::unique_ptr<Drafter> drafter = nullptr);
 
   // `request` is valid. Its events go to `queue`, which is closed when all is sent.
   void Submit(RequestId id, GenerationRequest request, std::shared_ptr<EventQueue> queue, MonotonicTime arrival);
@@ -76,10 +78,12 @@ class Core {
   };
 
   void StartChoice(Request& request, uint32_t index);
+  void ProposeDrafts();
   std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
   void HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result);
   void HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements);
-  void AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
+  void AdvanceGuessed(const scheduler::Work& work, Active& active, std::span<float> rows, size_t width);
+  bool AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
   void FinishChoice(scheduler::SequenceId id, const Finish& finish);
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
   void CountFinished(const Finished& event, MonotonicTime arrival);
@@ -98,6 +102,7 @@ class Core {
   SequenceMemory memory_;
   scheduler::Scheduler scheduler_;
   PrefixLeaders leaders_;
+  Speculation speculation_;
   std::map<RequestId, std::unique_ptr<Request>> requests_;
   std::map<scheduler::SequenceId, Active> active_;
   scheduler::SequenceId last_sequence_ = 0;

@@ -99,6 +99,45 @@ TEST_F(CoreTest, TheContextsEndIsALength) {
   EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kLength);
 }
 
+// By the definition: each token is what the model gives for the first `keep` tokens and the newest of the others.
+TEST_F(CoreTest, SlidingDropsTheOlderHalfAndComputesTheRestAnew) {
+  constexpr int64_t kWindow = 128, kKeep = 10;
+  Create({}, {}, /*pool_tokens=*/kWindow);
+  GenerationRequest request{.prompt = Prompt(100),
+                            .sampling = {.temperature = 0, .ignore_eos = true},
+                            .max_tokens = 150,
+                            .overflow = {.slide = true, .keep = kKeep}};
+  const Transcript::Choice whole = Complete(request).choices.at(0);
+  EXPECT_EQ(whole.finish, FinishReason::kLength);
+  std::vector<int32_t> window = request.prompt, expected;
+  uint32_t dropped = 0;
+  for (int i = 0; i < 150; ++i) {
+    if (static_cast<int64_t>(window.size()) == kWindow) {
+      const long half = (kWindow - kKeep) / 2;
+      window.erase(window.begin() + kKeep, window.begin() + kKeep + half);
+      dropped += half;
+    }
+    const Transcript next = Complete({.prompt = window, .sampling = request.sampling, .max_tokens = 1});
+    expected.push_back(next.choices.at(0).tokens.at(0));
+    window.push_back(expected.back());
+  }
+  EXPECT_EQ(whole.tokens, expected);
+  EXPECT_EQ(whole.dropped_tokens, dropped);
+  EXPECT_EQ(whole.completion_tokens, 150u);
+  for (size_t had : {1, 27, 28, 29, 100, 149}) {
+    GenerationRequest resumed = request;
+    resumed.resumed = {{.tokens = {whole.tokens.begin(), whole.tokens.begin() + static_cast<long>(had)}}};
+    const Transcript::Choice rest = Complete(resumed).choices.at(0);
+    EXPECT_EQ(rest.text, whole.text);
+    EXPECT_EQ(rest.dropped_tokens, dropped);
+  }
+  request.max_tokens.reset();
+  const Transcript::Choice bounded = Complete(request).choices.at(0);
+  EXPECT_EQ(bounded.tokens.size(), 28u) << "without max_tokens, the context's end is the end";
+  EXPECT_EQ(bounded.dropped_tokens, 0u);
+  EXPECT_EQ(core_->statistics().preemptions, 0u);
+}
+
 TEST_F(CoreTest, AStopTextEndsAndIsNotGiven) {
   Create({});
   GenerationRequest request{.prompt = Prompt(10), .sampling = {.temperature = 0, .ignore_eos = true}, .max_tokens = 20};
@@ -245,7 +284,7 @@ TEST_F(CoreTest, AResumedRequestGoesOnWithTheSameBytesAfterAnyToken) {
 
 // Mirostat's state depends on logits that only the process that died had.
 TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySampler) {
-  Create({});
+  Create({}, {.draft_tokens = 8});
   const auto texts = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
   const sampling::SamplingOptions cases[] = {
       {.ignore_eos = true, .mirostat = true, .mirostat_tau = 3},
@@ -268,7 +307,9 @@ TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySampler) {
     for (size_t had : {1, 13, 39, 40}) {
       GenerationRequest resumed = request;
       resumed.resumed = {{.tokens = {whole.tokens.begin(), whole.tokens.begin() + static_cast<long>(had)}}};
+      const uint64_t before = core_->statistics().steps;
       const Transcript::Choice rest = Complete(resumed).choices.at(0);
+      EXPECT_LE(core_->statistics().steps - before, 1 + (had + 8) / 9 + 40 - had) << "nine known tokens a step";
       EXPECT_EQ(rest.text, whole.text);
       EXPECT_EQ(rest.tokens, std::vector<int32_t>(whole.tokens.begin() + static_cast<long>(had), whole.tokens.end()));
       EXPECT_EQ(rest.logprobs,

@@ -30,6 +30,7 @@ enum class FinishReason : uint8_t { kStop, kLength, kToolCalls, kCancelled, kErr
 
 struct Usage {
   uint32_t prompt_tokens = 0, completion_tokens = 0, cached_prompt_tokens = 0;
+  uint32_t dropped_tokens = 0;  // by sliding at the context's end
 };
 
 struct Timings {

@@ -27,12 +27,19 @@ absl::Status ValidateLength(const GenerationRequest& request, const RequestLimit
     return OutOfRange("prompt: this model's maximum context length is {} tokens, but the prompt has {} tokens",
                       limits.context_tokens, prompt);
   }
-  const int64_t wanted = prompt + std::min<int64_t>(request.max_tokens.value_or(1), limits.context_tokens - prompt);
+  const int64_t output = request.overflow.slide ? (generates ? 1 : 0) : request.max_tokens.value_or(1);
+  const int64_t wanted = prompt + std::min<int64_t>(output, limits.context_tokens - prompt);
   if (wanted > limits.pool_tokens) {
     return OutOfRange("prompt: the KV cache holds {} tokens, but prompt and max_tokens together have {} tokens",
                       limits.pool_tokens, wanted);
   }
   return absl::OkStatus();
+}
+
+absl::Status ValidateOverflow(const Overflow& overflow, const RequestLimits& limits) {
+  const int64_t most = WindowTokens(limits) / 2;
+  if (!overflow.slide || (overflow.keep >= 0 && overflow.keep <= most)) return absl::OkStatus();
+  return InvalidArgument("overflow_keep: {} is not in [0, {}], half of the context", overflow.keep, most);
 }
 
 absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimits& limits) {
@@ -70,6 +77,7 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
   RETURN_IF_ERROR(output::StopTexts::Create(request.stop).status());
   RETURN_IF_ERROR(ValidateTokens(request.prompt, "prompt", limits.vocabulary_size));
   RETURN_IF_ERROR(ValidateLength(request, limits));
+  RETURN_IF_ERROR(ValidateOverflow(request.overflow, limits));
   return ValidateResumed(request, limits);
 }
 
@@ -96,8 +104,8 @@ absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& li
 }
 
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {
-  const int64_t room =
-      std::min(limits.context_tokens, limits.pool_tokens) - static_cast<int64_t>(request.prompt.size());
+  if (request.overflow.slide && request.max_tokens) return *request.max_tokens;
+  const int64_t room = WindowTokens(limits) - static_cast<int64_t>(request.prompt.size());
   return request.max_tokens ? std::min<int64_t>(*request.max_tokens, room) : room;
 }
 

@@ -4,6 +4,7 @@
 //   RETURN_IF_ERROR(Validate(request, limits));
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,13 @@ struct ResumedChoice {
   bool finished = false;  // nothing more is made of it
 };
 
+// At the end of the context an answer stops, or goes on without the older half of what is between the first `keep`
+// tokens and the end; what stays is computed again. Slides only with max_tokens: an answer without it ends there.
+struct Overflow {
+  bool slide = false;
+  int64_t keep = 4;  // Xiao et al. 2024: a model leans on its first tokens
+};
+
 struct GenerationRequest {
   std::vector<int32_t> prompt;
   sampling::SamplingOptions sampling;
@@ -36,6 +44,7 @@ struct GenerationRequest {
   uint32_t choices = 1;
   std::optional<uint32_t> max_tokens;  // of each choice; none: to the end of the context
   uint32_t min_tokens = 0;
+  Overflow overflow;
   std::vector<std::string> stop;
   std::optional<int32_t> logprobs;  // alternatives of each generated token, 0..20; none: no log-probabilities
   bool prompt_logprobs = false;
@@ -68,6 +77,9 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
 // INVALID_ARGUMENT names the option that bans every token from the beginning on. The request is valid and has its text
 // rules.
 absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits);
+
+// Tokens that a sequence has at most at one time.
+inline int64_t WindowTokens(const RequestLimits& limits) { return std::min(limits.context_tokens, limits.pool_tokens); }
 
 // Tokens that each choice can generate.
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits);

@@ -62,6 +62,20 @@ TEST(Request, BanningEveryTokenIsRefusedWithTheOptionsName) {
   EXPECT_TRUE(MessageOf(CheckBans(request, limits)).starts_with("bad_words: no token is left"));
 }
 
+TEST(Request, SlidingGoesOnBeyondTheContext) {
+  GenerationRequest request = Request(30, 1000);
+  EXPECT_FALSE(Validate(request, kLimits).ok());
+  request.overflow.slide = true;
+  EXPECT_TRUE(Validate(request, kLimits).ok());
+  EXPECT_EQ(MostTokens(request, kLimits), 1000);
+  request.prompt.assign(40, 5);
+  EXPECT_EQ(Validate(request, kLimits).code(), absl::StatusCode::kOutOfRange) << "the prompt must fit all the same";
+  request = Request(30);
+  request.overflow = {.slide = true, .keep = 21};
+  EXPECT_EQ(MostTokens(request, kLimits), 10);
+  EXPECT_EQ(MessageOf(Validate(request, kLimits)), "overflow_keep: 21 is not in [0, 20], half of the context");
+}
+
 TEST(Request, AnErrorNamesTheFieldAndTheValue) {
   GenerationRequest request = Request(3, 5);
   const auto message = [&](auto change) {

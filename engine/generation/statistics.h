@@ -17,7 +17,8 @@ struct Statistics {
   uint64_t prompt_tokens = 0, cached_prompt_tokens = 0, generation_tokens = 0;
   uint64_t preemptions = 0, nonfinite_logits = 0;
   uint64_t prefix_queries = 0, prefix_hits = 0;  // sequences that began, and those that found pages
-  std::map<std::string, uint64_t> rejections;    // by reason: queue_full, deadline, too_long, draining
+  uint64_t draft_tokens_proposed = 0, draft_tokens_accepted = 0;
+  std::map<std::string, uint64_t> rejections;  // by reason: queue_full, deadline, too_long, draining
   cache::CacheStats cache;
 
   Histogram time_to_first_token_seconds{kSecondsBounds};

@@ -23,7 +23,7 @@ struct Transcript {
     std::vector<float> prompt_logprobs;
     std::optional<FinishReason> finish;
     std::string stop_text, error;
-    uint32_t completion_tokens = 0;
+    uint32_t completion_tokens = 0, dropped_tokens = 0;
 
     bool operator==(const Choice&) const = default;
   };
@@ -61,6 +61,7 @@ struct Transcript {
       choice.stop_text = finished->stop_text;
       choice.error = finished->error;
       choice.completion_tokens = finished->usage.completion_tokens;
+      choice.dropped_tokens = finished->usage.dropped_tokens;
       cached_prompt_tokens += finished->usage.cached_prompt_tokens;
     }
   }

@@ -25,6 +25,7 @@ absl::Status CheckStep(const Device& device, const SequenceStep& step) {
   const DecoderSpec& spec = device.model().spec();
   const int64_t first = step.sequence->length(), end = first + static_cast<int64_t>(step.tokens.size());
   if (step.tokens.empty()) return InvalidArgument("step: no tokens");
+  if (step.drafts > 0 && HasRecurrentState(spec)) return InvalidArgument("step: a recurrent state takes no guesses");
   if (end > device.options().context_tokens) {
     return InvalidArgument("step: position {} exceeds the context of {} tokens", end - 1,
                            device.options().context_tokens);
@@ -89,11 +90,18 @@ absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> 
   device.Begin(batch.view());
   RunLayers(device);
   if (result.rows > 0) result.values = logits ? device.Logits() : device.Hidden();
-  for (const SequenceStep& step : steps) device.cache().Commit(*step.sequence, step.tokens);
+  for (const SequenceStep& step : steps) {
+    device.cache().Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
+  }
   return result;
 }
 
 }  // namespace
+
+bool HasRecurrentState(const DecoderSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return layer.recurrent.kind != RecurrentKind::kNone; });
+}
 
 absl::StatusOr<ForwardResult> Forward(Device& device, std::span<const SequenceStep> steps) {
   if (!device.model().weights().head) {

@@ -18,12 +18,16 @@
 
 namespace inferd::model {
 
+// Whether sequences have a state that cannot go back to an earlier token.
+bool HasRecurrentState(const DecoderSpec& spec);
+
 enum class Rows : uint8_t { kNone, kLast, kAll };
 
 struct SequenceStep {
   cache::Sequence* sequence;        // tokens.size() are reserved after its length(); no sequence occurs twice
   std::span<const int32_t> tokens;  // at positions length(), length() + 1, ...; each below vocabulary_size
   Rows wanted = Rows::kNone;        // which of these tokens' results are asked for
+  int64_t drafts = 0;               // how many of them, at the end, are guesses: they are computed, not committed
 };
 
 struct ForwardResult {
@@ -33,7 +37,9 @@ struct ForwardResult {
                              // the caller's scratch until then (samplers change logits in place)
 };
 
-// Logits of the wanted rows. On success each sequence has been committed: its length() has grown by its tokens.
+// Logits of the wanted rows. On success each sequence has been committed: its length() has grown by its tokens. Guesses
+// that turn out right may be committed then, in order; what a later pass writes replaces the others. A model with a
+// recurrent state takes no guesses, as the state cannot go back: INVALID_ARGUMENT.
 // INVALID_ARGUMENT for token ids outside the vocabulary, positions beyond the context, or more tokens or rows than the
 // device was made for. FAILED_PRECONDITION for a model without a head (an encoder).
 absl::StatusOr<ForwardResult> Forward(device::Device& device, std::span<const SequenceStep> steps);

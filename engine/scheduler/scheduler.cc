@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "config/base/status.h"
 #include "engine/scheduler/prefill_share.h"
@@ -30,7 +31,7 @@ void Scheduler::Cancel(SequenceId id) {
 void Scheduler::Computed(std::span<const Work> work) {
   for (const Work& item : work) {
     Sequence& sequence = sequences_.at(item.id);
-    sequence.computed += item.count;
+    sequence.computed += item.count - item.drafts;
     if (sequence.state == SequenceState::kPrefill && sequence.pending() == 0) {
       Transition(sequence, SequenceEvent::kPromptDone);
     }
@@ -41,6 +42,27 @@ void Scheduler::Append(SequenceId id) {
   Sequence& sequence = sequences_.at(id);
   CHECK(sequence.state == SequenceState::kDecode && sequence.pending() == 0);
   ++sequence.tokens;
+}
+
+void Scheduler::Restart(SequenceId id, int64_t tokens) {
+  Sequence& sequence = sequences_.at(id);
+  CHECK(sequence.state == SequenceState::kDecode && sequence.pending() == 0);
+  memory_.Release(id);
+  Transition(sequence, SequenceEvent::kPreempt);
+  sequence.tokens = tokens;
+  sequence.computed = 0;
+}
+
+void Scheduler::Accept(SequenceId id) {
+  Sequence& sequence = sequences_.at(id);
+  CHECK(sequence.state == SequenceState::kDecode && sequence.pending() == 1);
+  ++sequence.computed;
+}
+
+void Scheduler::Draft(SequenceId id, int64_t tokens) {
+  Sequence& sequence = sequences_.at(id);
+  CHECK(sequence.state == SequenceState::kDecode);
+  sequence.drafts = tokens;
 }
 
 void Scheduler::Finish(SequenceId id) { Remove(sequences_.at(id), SequenceEvent::kFinish); }
@@ -119,6 +141,7 @@ StepPlan Scheduler::Plan(MonotonicTime now) {
   PlanDecodes(plan);
   AdmitWaiting(plan);
   PlanPrefills(plan);
+  PlanDrafts(plan);
   return plan;
 }
 
@@ -180,6 +203,19 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
     if (sequence.spec.all_rows) spare_rows -= count;
   }
   for (SequenceId id : plan.oversized) Cancel(id);
+}
+
+// Last, so that guesses take only what nobody else needs.
+void Scheduler::PlanDrafts(StepPlan& plan) {
+  int64_t left = options_.draft_tokens;
+  for (Work& work : plan.work) {
+    Sequence& sequence = sequences_.at(work.id);
+    const int64_t drafts = std::min(std::exchange(sequence.drafts, 0), left);
+    if (!work.decode || drafts == 0 || !memory_.Reserve(work.id, work.count + drafts)) continue;
+    work.drafts = drafts;
+    work.count += drafts;
+    left -= drafts;
+  }
 }
 
 // Beside streams, prompts get as much time of a step as the streams do, or more where there are more prompts than

@@ -31,15 +31,17 @@ struct SchedulerOptions {
   int64_t max_sequences = 32;    // running at once
   int64_t prefill_tokens = 256;  // of one step
   int64_t max_result_rows = 40;  // of one step; those over max_sequences are for sequences that want all rows
+  int64_t draft_tokens = 0;      // guesses that one step checks, in addition to all else
   double ageing_seconds = 10;    // of waiting make a priority one class better
 };
 
-// Tokens first .. first + count - 1 of a sequence are to be computed.
+// Tokens first .. first + count - 1 of a sequence are to be computed; the last `drafts` of them are guesses.
 struct Work {
   SequenceId id;
   int64_t first, count;
   bool completes;  // the last known token is among them: its logits give the next one
   bool decode;     // of a sequence that generates, else of a prompt
+  int64_t drafts = 0;
 };
 
 struct StepPlan {
@@ -59,11 +61,18 @@ class Scheduler {
   // Ends a sequence in any state and gives its pages back; unknown ids are ignored (it may have ended just before).
   void Cancel(SequenceId id);
 
+  // There are guesses for this many tokens of a sequence that decodes. The next plan takes them where they find room
+  // without costing anybody anything, and forgets them else.
+  void Draft(SequenceId id, int64_t tokens);
   StepPlan Plan(MonotonicTime now);
   // The work was computed.
   void Computed(std::span<const Work> work);
   // A completed sequence has got one more token.
   void Append(SequenceId id);
+  // Instead of Append: the tokens of a completed sequence have changed. It computes them all again, in its old rank.
+  void Restart(SequenceId id, int64_t tokens);
+  // The token that Append added had been guessed: it is computed already.
+  void Accept(SequenceId id);
   // A completed sequence has ended.
   void Finish(SequenceId id);
 
@@ -89,6 +98,7 @@ class Scheduler {
   void PlanDecodes(StepPlan& plan);
   void AdmitWaiting(StepPlan& plan);
   void PlanPrefills(StepPlan& plan);
+  void PlanDrafts(StepPlan& plan);
   bool WaitsForLeader(const Sequence& sequence) const;
   bool Admit(Sequence& sequence, int64_t running);
   bool Displace(const Sequence& by, StepPlan& plan);
