@@ -19,7 +19,10 @@ uint32_t ValueOf(uint32_t unit) { return unit & 0x7FFFFFFFU; }
 
 absl::StatusOr<Charsmap> Charsmap::Create(std::span<const uint8_t> bytes) {
   Charsmap map;
-  if (bytes.empty()) return map;
+  if (bytes.empty()) {
+    map.inert_.set();
+    return map;
+  }
   constexpr std::string_view kKey = "tokenizer.ggml.precompiled_charsmap";
   uint32_t array_bytes = 0;
   if (bytes.size() < sizeof array_bytes) return InvalidArgument("{}: {} bytes, expected 4 or more", kKey, bytes.size());
@@ -32,13 +35,38 @@ absl::StatusOr<Charsmap> Charsmap::Create(std::span<const uint8_t> bytes) {
   if (bytes.back() != 0) return InvalidArgument("{}: the last replacement has no end", kKey);
   map.units_ = bytes.first(array_bytes);
   map.replacements_ = {reinterpret_cast<const char*>(bytes.data()) + array_bytes, bytes.size() - array_bytes};
+  for (uint8_t byte = 0; byte < 128; ++byte) map.inert_[byte] = !map.ChangesBeforeAscii(byte);
   return map;
+}
+
+bool Charsmap::ChangesBeforeAscii(uint8_t byte) const {
+  size_t node = OffsetOf(Unit(0)) ^ byte;
+  const uint32_t unit = Unit(node);
+  if (byte == 0 || LabelOf(unit) != byte) return false;
+  if (HasLeaf(unit)) return true;
+  node ^= OffsetOf(unit);
+  for (uint32_t next = 1; next < 128; ++next) {
+    if (LabelOf(Unit(node ^ next)) == next) return true;
+  }
+  return false;
+}
+
+size_t Charsmap::InertPrefix(std::string_view text) const {
+  const auto is_ascii = [&](size_t at) { return at == text.size() || static_cast<uint8_t>(text[at]) < 128; };
+  size_t end = 0;
+  while (end < text.size() && is_ascii(end) && inert_[static_cast<uint8_t>(text[end])] && is_ascii(end + 1)) ++end;
+  return end;
 }
 
 std::string Charsmap::Normalize(std::string_view text) const {
   std::string result;
   result.reserve(text.size() + text.size() / 8);
   while (!text.empty()) {
+    if (const size_t inert = InertPrefix(text); inert > 0) {
+      result += text.substr(0, inert);
+      text.remove_prefix(inert);
+      continue;
+    }
     const Match match = LongestPrefix(text);
     if (match.bytes > 0) {
       result += match.replacement;

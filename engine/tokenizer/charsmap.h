@@ -7,6 +7,7 @@
 // units, then replacements that end with a zero byte. Little-endian.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -32,11 +33,15 @@ class Charsmap {
     std::string_view replacement;
   };
   Match LongestPrefix(std::string_view text) const;
+  // Bytes at the start of the text that stay as they are, found without a look at the map.
+  size_t InertPrefix(std::string_view text) const;
+  bool ChangesBeforeAscii(uint8_t byte) const;
   // A unit of the array; one that is no child and no leaf outside of it.
   uint32_t Unit(size_t index) const;
 
   std::span<const uint8_t> units_;
   std::string_view replacements_;  // ends with a zero byte
+  std::bitset<128> inert_;         // ASCII that stays as it is where ASCII or nothing follows
 };
 
 }  // namespace inferd::tokenizer

@@ -50,6 +50,15 @@ TEST(Charsmap, ReplacesTheLongestPrefixes) {
   EXPECT_EQ(map->Normalize("a\xFF"), "a\uFFFD");
 }
 
+TEST(Charsmap, LooksBehindAsciiThatAloneStaysAsItIs) {
+  const std::vector<uint8_t> bytes = MakeCharsmap({{"a\u0301", "á"}, {"bc", "x"}, {"\r\n", "\n"}});
+  const auto map = Charsmap::Create(bytes);
+  ASSERT_TRUE(map.ok()) << map.status();
+  EXPECT_EQ(map->Normalize("zaa\u0301a"), "zaáa");
+  EXPECT_EQ(map->Normalize("bbcb\r\r\nb"), "bxb\r\nb");
+  EXPECT_EQ(map->Normalize(std::string_view("a\0bc", 4)), std::string_view("a\0x", 3));
+}
+
 TEST(Charsmap, IgnoresEntriesThatPointOutside) {
   std::vector<uint8_t> bytes = MakeCharsmap({{"A", "a"}});
   for (size_t at = 4; at + 4 < bytes.size(); ++at) {

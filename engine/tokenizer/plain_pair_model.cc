@@ -36,7 +36,7 @@ class PlainPairModel final : public SubwordModel {
       const std::string_view line = std::string_view(spelled).substr(0, end);
       while (at < end) {
         const size_t word_end = words_.EndOfWord(line, at);
-        EncodeWord(line.substr(at, word_end - at), merger, ids);
+        RETURN_IF_ERROR(EncodeWord(line.substr(at, word_end - at), merger, ids));
         at = word_end;
       }
     }
@@ -48,13 +48,13 @@ class PlainPairModel final : public SubwordModel {
   bool default_add_bos() const override { return family_.adds_bos; }
 
  private:
-  void EncodeWord(std::string_view word, PairMerger& merger, std::vector<int32_t>& ids) const {
+  absl::Status EncodeWord(std::string_view word, PairMerger& merger, std::vector<int32_t>& ids) const {
     const int32_t whole = FindNormal(word);
     // Runs of newlines have no merges that lead to their tokens.
     const bool newlines = word.find_first_not_of('\n') == std::string_view::npos;
     if (whole >= 0 && (newlines || memo_.Get(whole) == WordMemo::kWhole)) {
       ids.push_back(whole);
-      return;
+      return absl::OkStatus();
     }
     merger.Start();
     for (uint32_t at = 0; at < word.size();) {
@@ -69,22 +69,19 @@ class PlainPairModel final : public SubwordModel {
       if (symbol.id >= 0) {
         ids.push_back(symbol.id);
       } else {
-        AppendBytes(word.substr(symbol.begin, symbol.end - symbol.begin), ids);
+        RETURN_IF_ERROR(AppendByteTokens(vocabulary_, word.substr(symbol.begin, symbol.end - symbol.begin), ids));
       }
     }
     if (whole >= 0) {
       const bool is_whole = merger.result().size() == 1 && merger.result()[0].id == whole;
       memo_.Set(whole, is_whole ? WordMemo::kWhole : WordMemo::kParts);
     }
+    return absl::OkStatus();
   }
 
   int32_t FindNormal(std::string_view text) const {
     const int32_t id = vocabulary_.Find(text);
     return id >= 0 && vocabulary_.kind(id) == TokenKind::kNormal ? id : -1;
-  }
-
-  void AppendBytes(std::string_view text, std::vector<int32_t>& ids) const {
-    for (const char byte : text) ids.push_back(vocabulary_.byte_token(static_cast<uint8_t>(byte)));
   }
 
   const Vocabulary& vocabulary_;
@@ -100,11 +97,6 @@ class PlainPairModel final : public SubwordModel {
 
 MaybeModel CreatePlainPairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   const SplitFamily& family = *FindSplitFamily(data.pre);
-  for (int byte = 0; byte < 256; ++byte) {
-    if (vocabulary.byte_token(static_cast<uint8_t>(byte)) < 0) {
-      return InvalidArgument("tokenizer.ggml.tokens: byte token <0x{:02X}> is missing", byte);
-    }
-  }
   ASSIGN_OR_RETURN(MergeTable merges, MergeTable::Create(data.merges, vocabulary));
   ASSIGN_OR_RETURN(PreTokenizer lines, PreTokenizer::Create(family.rules));
   return std::make_unique<PlainPairModel>(vocabulary, std::move(merges), std::move(lines), family,

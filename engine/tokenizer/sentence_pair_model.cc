@@ -33,7 +33,7 @@ class SentencePairModel final : public SubwordModel {
     PairMerger merger;
     for (size_t at = 0; at < spelled.size();) {
       const size_t end = words_.EndOfWord(spelled, at);
-      EncodeWord(std::string_view(spelled).substr(at, end - at), merger, ids);
+      RETURN_IF_ERROR(EncodeWord(std::string_view(spelled).substr(at, end - at), merger, ids));
       at = end;
     }
     return absl::OkStatus();
@@ -47,11 +47,11 @@ class SentencePairModel final : public SubwordModel {
   // Which two tokens an unused token was joined from: it must not come out, they come out instead.
   using Splits = absl::flat_hash_map<int32_t, std::pair<int32_t, int32_t>>;
 
-  void EncodeWord(std::string_view word, PairMerger& merger, std::vector<int32_t>& ids) const {
+  absl::Status EncodeWord(std::string_view word, PairMerger& merger, std::vector<int32_t>& ids) const {
     const int32_t whole = FindToken(word);
     if (whole >= 0 && memo_.Get(whole) == WordMemo::kWhole) {
       ids.push_back(whole);
-      return;
+      return absl::OkStatus();
     }
     merger.Start();
     for (uint32_t at = 0; at < word.size();) {
@@ -68,12 +68,17 @@ class SentencePairModel final : public SubwordModel {
       return {RankOfScore(vocabulary_.score(id)), id};
     });
     for (const Symbol& symbol : merger.result()) {
-      Append(word.substr(symbol.begin, symbol.end - symbol.begin), symbol.id, splits, ids);
+      if (symbol.id >= 0) {
+        AppendUsed(symbol.id, splits, ids);
+      } else {
+        RETURN_IF_ERROR(AppendByteTokens(vocabulary_, word.substr(symbol.begin, symbol.end - symbol.begin), ids));
+      }
     }
     if (whole >= 0) {
       const bool is_whole = merger.result().size() == 1 && vocabulary_.kind(whole) != TokenKind::kUnused;
       memo_.Set(whole, is_whole ? WordMemo::kWhole : WordMemo::kParts);
     }
+    return absl::OkStatus();
   }
 
   // The token that text may become: control and byte tokens are not spelled by text.
@@ -82,21 +87,6 @@ class SentencePairModel final : public SubwordModel {
     if (id < 0) return -1;
     const TokenKind kind = vocabulary_.kind(id);
     return kind == TokenKind::kNormal || kind == TokenKind::kUserDefined || kind == TokenKind::kUnused ? id : -1;
-  }
-
-  void Append(std::string_view text, int32_t id, const Splits& splits, std::vector<int32_t>& ids) const {
-    if (id >= 0) {
-      AppendUsed(id, splits, ids);
-      return;
-    }
-    for (const char byte : text) {
-      const int32_t byte_id = vocabulary_.byte_token(static_cast<uint8_t>(byte));
-      if (byte_id < 0) {
-        ids.push_back(*vocabulary_.unknown());
-        return;
-      }
-      ids.push_back(byte_id);
-    }
   }
 
   void AppendUsed(int32_t id, const Splits& splits, std::vector<int32_t>& ids) const {
@@ -119,12 +109,6 @@ class SentencePairModel final : public SubwordModel {
 
 MaybeModel CreateSentencePairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   if (data.scores.empty()) return InvalidArgument("tokenizer.ggml.scores: missing, expected one for each token");
-  for (int byte = 0; byte < 256; ++byte) {
-    if (vocabulary.byte_token(static_cast<uint8_t>(byte)) < 0 && !vocabulary.unknown().has_value()) {
-      return InvalidArgument(
-          "tokenizer.ggml.tokens: byte token <{:#04X}> is missing, and so is tokenizer.ggml.unknown_token_id", byte);
-    }
-  }
   const SpaceOptions spaces = {.prefix = data.add_space_prefix.value_or(true),
                                .remove_extra = data.remove_extra_spaces.value_or(false)};
   return std::make_unique<SentencePairModel>(vocabulary, spaces);

@@ -1,10 +1,15 @@
 #include "engine/tokenizer/spaces.h"
 
+#include <algorithm>
+
+#include "config/base/status.h"
+
 namespace inferd::tokenizer {
 namespace {
 
 std::string WithoutExtraSpaces(std::string_view text) {
   std::string result;
+  result.reserve(text.size());
   for (const char character : text) {
     if (character == ' ' && (result.empty() || result.back() == ' ')) continue;
     result.push_back(character);
@@ -18,13 +23,13 @@ std::string WithoutExtraSpaces(std::string_view text) {
 std::string SpelledSpaces(std::string_view text, SpaceOptions options) {
   const std::string cleaned = options.remove_extra ? WithoutExtraSpaces(text) : std::string(text);
   std::string result;
+  result.reserve(cleaned.size() + cleaned.size() / 2 + kSpelledSpace.size());  // English has a space in six bytes
   if (options.prefix && !cleaned.empty()) result += kSpelledSpace;
-  for (const char character : cleaned) {
-    if (character == ' ') {
-      result += kSpelledSpace;
-    } else {
-      result.push_back(character);
-    }
+  for (size_t at = 0; at < cleaned.size(); ++at) {
+    const size_t space = std::min(cleaned.find(' ', at), cleaned.size());
+    result.append(cleaned, at, space - at);
+    if (space < cleaned.size()) result += kSpelledSpace;
+    at = space;
   }
   return result;
 }
@@ -40,6 +45,20 @@ std::string PlainSpaces(std::string_view spelling) {
     }
   }
   return result;
+}
+
+absl::Status AppendByteTokens(const Vocabulary& vocabulary, std::string_view text, std::vector<int32_t>& ids) {
+  for (const char byte : text) {
+    if (vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0) continue;
+    if (!vocabulary.unknown().has_value()) {
+      return InvalidArgument("text: the vocabulary has neither a token for byte <0x{:02X}> nor an unknown token",
+                             static_cast<uint8_t>(byte));
+    }
+    ids.push_back(*vocabulary.unknown());
+    return absl::OkStatus();
+  }
+  for (const char byte : text) ids.push_back(vocabulary.byte_token(static_cast<uint8_t>(byte)));
+  return absl::OkStatus();
 }
 
 std::string BytesOfSpelledToken(const Vocabulary& vocabulary, int32_t id) {

@@ -170,6 +170,63 @@ TEST(Unigram, SpellsWithTheLargestSumOfLogProbabilities) {
   EXPECT_NE(ab, a);
 }
 
+TEST(Unigram, GivesARepeatedWordTheSameTokens) {
+  TestVocabulary made("t5");
+  made.AddSpecialId("unknown", made.Add("<unk>", TokenKind::kUnknown));
+  made.AddSpecialId("eos", made.Add("</s>", TokenKind::kControl));
+  const int32_t space = made.Add("▁", TokenKind::kNormal, -2);
+  const int32_t a = made.Add("a", TokenKind::kNormal, -3), b = made.Add("b", TokenKind::kNormal, -3);
+  const auto tokenizer = Make(made.data());
+  EXPECT_THAT(Encode(*tokenizer, "ab ab 中 ab 中中"),
+              ElementsAre(space, a, b, space, a, b, space, 0, space, a, b, space, 0));
+}
+
+// A vocabulary of few bytes is of use for what it can spell, and for token ids.
+class FewBytes : public testing::TestWithParam<const char*> {
+ protected:
+  explicit FewBytes(bool unknown = false) : made_(GetParam(), "gemma4") {
+    if (unknown) made_.AddSpecialId("unknown", made_.Add("<unk>", TokenKind::kUnknown));
+    first_ = made_.Add("<0x00>", TokenKind::kByte);
+    for (int byte = 1; byte < 128; ++byte) made_.Add(fmt::format("<0x{:02X}>", byte), TokenKind::kByte);
+    made_.Add("ü");
+    made_.Add("x");
+    made_.Add("xü");
+    made_.AddMerge("x ü");
+    made_.AddSpecialId("bos", first_ + 1);
+    made_.AddSpecialId("eos", first_ + 2);
+  }
+  VocabularyData data() const {
+    VocabularyData data = made_.data();
+    if (std::string_view(GetParam()) == "gpt2") data.scores.clear();
+    data.add_space_prefix = false;
+    return data;
+  }
+  TestVocabulary made_;
+  int32_t first_ = 0;
+};
+
+TEST_P(FewBytes, NamesTheByteThatNoTokenSpells) {
+  const auto tokenizer = Make(data());
+  EXPECT_THAT(Encode(*tokenizer, "ab"), ElementsAre('a', 'b'));
+  for (const char* text : {"é", "aé", "é a"}) {
+    const absl::Status status = tokenizer->Encode(text, {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("a token for byte <0xC3>"));
+  }
+}
+
+class FewBytesAndUnknown : public FewBytes {
+ protected:
+  FewBytesAndUnknown() : FewBytes(true) {}
+};
+
+TEST_P(FewBytesAndUnknown, TakesTheUnknownTokenForTheWholeCharacter) {
+  EXPECT_THAT(Encode(*Make(data()), "aéb"), ElementsAre(1 + 'a', 0, 1 + 'b'));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FewBytes, testing::Values("llama", "t5", "gpt2"));
+INSTANTIATE_TEST_SUITE_P(Families, FewBytesAndUnknown, testing::Values("llama", "t5", "gpt2"));
+
 TEST(WordPiece, CleansTextAndTakesTheLongestPieces) {
   TestVocabulary made("bert");
   made.AddSpecialId("cls", made.Add("[CLS]", TokenKind::kControl));

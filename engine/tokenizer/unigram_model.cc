@@ -4,28 +4,31 @@
 #include <limits>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "config/base/status.h"
 #include "engine/tokenizer/charsmap.h"
 #include "engine/tokenizer/prefix_set.h"
 #include "engine/tokenizer/spaces.h"
 #include "engine/tokenizer/subword_model.h"
 #include "engine/tokenizer/utf8.h"
-#include "engine/tokenizer/word_memo.h"
 
 namespace inferd::tokenizer {
 namespace {
 
 constexpr double kUnknownPenalty = 10.0;  // below the least probable token, as in SentencePiece
 
+bool HasByteTokens(const Vocabulary& vocabulary) {
+  for (int byte = 0; byte < 256; ++byte) {
+    if (vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0) return true;
+  }
+  return false;
+}
+
 class UnigramModel final : public SubwordModel {
  public:
   UnigramModel(const Vocabulary& vocabulary, Charsmap charsmap, SpaceOptions spaces)
-      : vocabulary_(vocabulary),
-        charsmap_(charsmap),
-        spaces_(spaces),
-        words_(vocabulary),
-        memo_(vocabulary.size()),
-        has_bytes_(vocabulary.byte_token(0) >= 0) {
+      : vocabulary_(vocabulary), charsmap_(charsmap), spaces_(spaces), words_(vocabulary) {
+    for (int byte = 0; byte < 256; ++byte) has_bytes_ |= vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0;
     std::vector<PrefixSet::Member> members;
     double lowest = 0;
     for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -42,9 +45,10 @@ class UnigramModel final : public SubwordModel {
       return ResourceExhausted("text: {} bytes, expected less than 64 MiB", text.size());
     const std::string spelled = SpelledSpaces(charsmap_.Normalize(text), spaces_);
     Best best;
+    SeenWords seen;
     for (size_t at = 0; at < spelled.size();) {
       const size_t end = words_.EndOfWord(spelled, at);
-      EncodeWord(std::string_view(spelled).substr(at, end - at), best, ids);
+      RETURN_IF_ERROR(EncodeWord(std::string_view(spelled).substr(at, end - at), best, seen, ids));
       at = end;
     }
     return absl::OkStatus();
@@ -71,16 +75,24 @@ class UnigramModel final : public SubwordModel {
     bool unknown_before = false;
   };
 
-  void EncodeWord(std::string_view word, Best& best, std::vector<int32_t>& ids) const {
-    const int32_t whole = vocabulary_.Find(word);
-    if (whole >= 0 && memo_.Get(whole) == WordMemo::kWhole) {
-      ids.push_back(whole);
+  // The words of the text so far whose tokens need no second search, and where those stand in the result.
+  struct Stretch {
+    size_t begin, end;
+  };
+  using SeenWords = absl::flat_hash_map<std::string_view, Stretch>;
+  static constexpr size_t kLongestSeenWord_bytes = 64;
+
+  absl::Status EncodeWord(std::string_view word, Best& best, SeenWords& seen, std::vector<int32_t>& ids) const {
+    if (const auto known = seen.find(word); known != seen.end()) {
+      for (size_t i = known->second.begin; i < known->second.end; ++i) ids.push_back(ids[i]);
       best.unknown_before = false;
-      return;
+      return absl::OkStatus();
     }
     FindBest(word, best);
-    AppendBest(word, best, ids);
-    if (whole >= 0) memo_.Set(whole, best.steps.back().id == whole ? WordMemo::kWhole : WordMemo::kParts);
+    const size_t begin = ids.size();
+    ASSIGN_OR_RETURN(const bool all_known, AppendBest(word, best, ids));
+    if (all_known && word.size() <= kLongestSeenWord_bytes) seen[word] = {begin, ids.size()};
+    return absl::OkStatus();
   }
 
   void FindBest(std::string_view word, Best& best) const {
@@ -107,29 +119,27 @@ class UnigramModel final : public SubwordModel {
     }
   }
 
-  // Neighbouring unknown characters are one unknown token, or the tokens of their bytes.
-  void AppendBest(std::string_view word, Best& best, std::vector<int32_t>& ids) const {
+  // Neighbouring unknown characters are one unknown token, or the tokens of their bytes. False: there were some.
+  absl::StatusOr<bool> AppendBest(std::string_view word, Best& best, std::vector<int32_t>& ids) const {
+    bool all_known = true;
     for (auto end = best.ends.rbegin(); end != best.ends.rend(); ++end) {
       const Step& step = best.steps[*end];
       const bool unknown = step.id == kUnknown;
       if (!unknown) {
         ids.push_back(step.id);
-      } else if (has_bytes_) {
-        for (const char byte : word.substr(step.begin, *end - step.begin)) {
-          ids.push_back(vocabulary_.byte_token(static_cast<uint8_t>(byte)));
-        }
-      } else if (!best.unknown_before) {
-        ids.push_back(*vocabulary_.unknown());
+      } else if (has_bytes_ || !best.unknown_before) {
+        RETURN_IF_ERROR(AppendByteTokens(vocabulary_, word.substr(step.begin, *end - step.begin), ids));
       }
       best.unknown_before = unknown;
+      all_known &= !unknown;
     }
+    return all_known;
   }
 
   const Vocabulary& vocabulary_;
   Charsmap charsmap_;
   SpaceOptions spaces_;
   SpelledWords words_;
-  WordMemo memo_;
   bool has_bytes_;
   PrefixSet tokens_;
   double unknown_score_;
@@ -139,12 +149,7 @@ class UnigramModel final : public SubwordModel {
 
 MaybeModel CreateUnigramModel(const VocabularyData& data, const Vocabulary& vocabulary) {
   if (data.scores.empty()) return InvalidArgument("tokenizer.ggml.scores: missing, expected one for each token");
-  int bytes = 0;
-  for (int byte = 0; byte < 256; ++byte) bytes += vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0 ? 1 : 0;
-  if (bytes != 0 && bytes != 256) {
-    return InvalidArgument("tokenizer.ggml.tokens: {} byte tokens, expected none or all 256", bytes);
-  }
-  if (bytes == 0 && !vocabulary.unknown().has_value()) {
+  if (!HasByteTokens(vocabulary) && !vocabulary.unknown().has_value()) {
     return InvalidArgument("tokenizer.ggml.unknown_token_id: missing, and there are no byte tokens");
   }
   ASSIGN_OR_RETURN(Charsmap charsmap, Charsmap::Create(data.charsmap));
