@@ -101,6 +101,24 @@ const char* ScanGpt2Word(const CharacterReader& reader, const char* at) {
   return reader.SkipSpaces(at);
 }
 
+// Letters with their marks, with at most one space before each but the first; a number; then symbols and spaces.
+const char* ScanSpacedWord(const CharacterReader& reader, const char* at) {
+  if (const char* stop = reader.SkipContraction(at, true)) return stop;
+  const Place first = reader.At(at);
+  if ((first.set & kNumbers) != 0) return first.next;
+  const char* letter = (first.set & kLetters) != 0 || reader.IsNewline(at) ? at : first.next;
+  const char* stop = nullptr;
+  while (reader.Is(kLetters, letter)) {
+    stop = reader.Skip(kMarks, reader.At(letter).next);
+    letter = stop < reader.end() && *stop == ' ' ? stop + 1 : stop;
+  }
+  if (stop != nullptr) return stop;
+  constexpr CharacterSet kSymbols = kCategories & ~(kLetters | kNumbers);
+  stop = ScanSymbolsAndSpaces<kSymbols, Tail::kNone>(reader, at);
+  const bool symbols = reader.Is(kSymbols, *at == ' ' ? at + 1 : at);
+  return symbols && reader.IsNewline(stop) ? stop + 1 : stop;
+}
+
 }  // namespace
 
 #define WORD_SCANNER(Name, next)                                                   \
@@ -122,6 +140,7 @@ WORD_SCANNER(ScanO200k, ScanO200kWord<O200kOptions{}>)
 WORD_SCANNER(ScanO200kDigit, ScanO200kWord<O200kOptions{.digits = 1}>)
 WORD_SCANNER(ScanTekken, (ScanO200kWord<O200kOptions{.digits = 1, .contractions = false}>))
 WORD_SCANNER(ScanKimiK2, (ScanO200kWord<O200kOptions{.han = true, .tail = Tail::kNewlines}>))
+WORD_SCANNER(ScanExaoneMoe, ScanSpacedWord)
 #undef WORD_SCANNER
 
 }  // namespace inferd::tokenizer

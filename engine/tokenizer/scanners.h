@@ -31,6 +31,9 @@ void ScanO200kDigit(std::string_view text, uint32_t offset, std::vector<uint32_t
 void ScanTekken(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);  // no contractions
 void ScanKimiK2(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);  // runs of Han by themselves
 
+// Words joined by single spaces.
+void ScanExaoneMoe(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);
+
 // Pieces of one kind, and what lies between them.
 void ScanDigit(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);         // \p{N}
 void ScanThreeDigits(std::string_view text, uint32_t offset, std::vector<uint32_t>& ends);   // \p{N}{1,3}

@@ -54,7 +54,8 @@ constexpr SplitRule kJais2Rules[] = {
 // A letter, and then letters with at most one space before each: possessive, for nothing follows that needs them back.
 constexpr SplitRule kExaoneMoeRules[] = {
     {CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}\\p{M}*+(?: ?\\p{L}\\p{M}*+)*+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?"
-                 "|\\s*[\\r\\n]|" SPACES}};
+                 "|\\s*[\\r\\n]|" SPACES,
+     ScanExaoneMoe}};
 
 // Punctuation and the two digit steps of falcon's tokenizer.json; the latter work on letters of the byte alphabet.
 constexpr SplitRule kFalconRules[] = {{"[\\p{P}$+<=>^~|`]+"}, kGpt2, {"", ScanByteDigits}, kAsciiTriples};
