@@ -65,6 +65,12 @@ absl::Status CheckRecurrent(const RecurrentSpec& r, const std::string& where) {
 }  // namespace
 
 absl::Status CheckSpec(const DecoderSpec& spec) {
+  if (!(spec.norm.epsilon >= 0)) {
+    return InvalidArgument(
+        "{}: {} {}, expected 0 or more", spec.architecture,
+        spec.norm.kind == NormKind::kRms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+        spec.norm.epsilon);
+  }
   for (const RopeSpec& rope : spec.ropes) {
     if (!(rope.base > 0) || !(rope.factor > 0) || rope.original_context < 1) {
       return InvalidArgument(

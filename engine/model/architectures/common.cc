@@ -18,6 +18,10 @@ int64_t VocabularySize(Metadata& m) {
   absl::StatusOr<std::span<const std::string_view>> list = m.file().GetStrings("tokenizer.ggml.tokens");
   m.Fail(list.status());
   if (list.ok() && list->empty()) m.Fail(InvalidArgument("tokenizer.ggml.tokens: empty"));
+  if (list.ok() && m.Has("vocab_size") && m.Count("vocab_size") != static_cast<int64_t>(list->size())) {
+    m.Fail(InvalidArgument("{}: {}.vocab_size: {}, expected {} as there are tokenizer.ggml.tokens", m.file().path(),
+                           m.architecture(), m.Count("vocab_size"), list->size()));
+  }
   return list.ok() ? std::max<int64_t>(static_cast<int64_t>(list->size()), 1) : 1;
 }
 
