@@ -16,19 +16,6 @@
 namespace inferd::device {
 namespace {
 
-// The largest difference over the standard deviation of the expected values.
-double RelativeError(const std::vector<float>& got, const std::vector<float>& expected) {
-  double sum = 0, squares = 0, largest = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    sum += expected[i];
-    squares += static_cast<double>(expected[i]) * expected[i];
-    const double difference = std::abs(static_cast<double>(got[i]) - expected[i]);
-    if (!(difference <= largest)) largest = difference;
-  }
-  const double n = static_cast<double>(expected.size()), mean = sum / n;
-  return largest / std::sqrt(squares / n - mean * mean);
-}
-
 class Oracle : public testing::TestWithParam<OracleCase> {};
 
 TEST_P(Oracle, GivesTheSameOutput) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -51,6 +52,19 @@ inline std::vector<float> Expected(const OracleCase& c) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
+}
+
+// The largest difference over the standard deviation of the expected values.
+inline double RelativeError(const std::vector<float>& got, const std::vector<float>& expected) {
+  double sum = 0, squares = 0, largest = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    sum += expected[i];
+    squares += static_cast<double>(expected[i]) * expected[i];
+    const double difference = std::abs(static_cast<double>(got[i]) - expected[i]);
+    if (!(difference <= largest)) largest = difference;
+  }
+  const double n = static_cast<double>(expected.size()), mean = sum / n;
+  return largest / std::sqrt(squares / n - mean * mean);
 }
 
 inline std::string ModelPath(const OracleCase& c) { return (OracleModelsPath() / (c.name + ".gguf")).string(); }

@@ -101,7 +101,8 @@ const float* TensorBinder::Transposed(const std::string& name, int64_t rows, int
 Norm TensorBinder::NormOf(const std::string& base, int64_t n, const NormSpec& spec, bool weight_required) {
   if (base.empty()) return {};
   Norm norm{.present = true, .kind = spec.kind, .epsilon = spec.epsilon};
-  norm.weight = weight_required ? Vector(base + ".weight", n) : VectorIfPresent(base + ".weight", n);
+  const std::string weight = Has(base) ? base : base + ".weight";  // PLaMo 3 writes no ".weight"
+  norm.weight = weight_required ? Vector(weight, n) : VectorIfPresent(weight, n);
   norm.bias = VectorIfPresent(base + ".bias", n);
   if (norm.bias != nullptr && spec.kind == NormKind::kRms) {
     Fail(InvalidArgument("{}: tensor {}.bias: the family's norm has no bias", file_.path(), base));

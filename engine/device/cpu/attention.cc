@@ -62,12 +62,16 @@ void CpuDevice::FinishQkvRow(int32_t layer, int64_t row, int64_t position) {
   }
   if (a.qk_norm_after_rope) norm();
   if (a.temperature_floor > 0) {
-    const double steps = static_cast<double>((position + a.temperature_offset) / a.temperature_floor);
-    const double factor = 1.0 + static_cast<double>(a.temperature_scale) * kernels::exact::Log(steps + 1.0);
+    const float factor = TemperatureAt(a, position);
     for (int64_t head = 0; head < a.heads; ++head) {
-      k_.scale(q + head * q_stride, static_cast<float>(factor), a.k_dim, q + head * q_stride);
+      k_.scale(q + head * q_stride, factor, a.k_dim, q + head * q_stride);
     }
   }
+}
+
+float CpuDevice::TemperatureAt(const model::AttentionSpec& a, int64_t position) {
+  const double steps = static_cast<double>((position + a.temperature_offset) / a.temperature_floor);
+  return static_cast<float>(1.0 + static_cast<double>(a.temperature_scale) * kernels::exact::Log(steps + 1.0));
 }
 
 void CpuDevice::WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v,

@@ -106,6 +106,7 @@ class CpuDevice final : public Device {
   void ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim,
                         float* x) const;
   void FinishQkvRow(int32_t layer, int64_t row, int64_t position);
+  static float TemperatureAt(const model::AttentionSpec& attention, int64_t position);  // factor of queries
   void WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride);
   void AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first, int64_t tokens,
                     int32_t thread);

@@ -70,6 +70,7 @@ void CpuDevice::TurnLatentRow(const model::AttentionSpec& a, const model::Attent
   const int64_t query = l.nope_dim + l.rope_dim;
   float *q = q_ + row * a.heads * query, *kv = k_rows_ + row * (l.kv_rank + l.rope_dim);
   ApplyNorm(w.kv_a_norm, kv, l.kv_rank, kv);
+  if (a.temperature_floor > 0) k_.scale(q, TemperatureAt(a, positions_[row]), a.heads * query, q);
   if (a.rope < 0) return;
   const model::RopeSpec& rope = spec_.ropes[a.rope];
   const float* table = rope_tables_[a.rope] + row * rope.rotated;

@@ -34,6 +34,13 @@ DecoderSpec DescribeNomicBert(Metadata& m) {
   return spec;
 }
 
+// Version 3 of Jina's: RoPE, and no gate.
+DecoderSpec DescribeJinaBert3(Metadata& m) {
+  DecoderSpec spec = DescribeNomicBert(m);
+  UsePlainFeedForward(spec, Activation::kGeluHalf);
+  return spec;
+}
+
 DecoderSpec DescribeNomicBertMoe(Metadata& m) {
   DecoderSpec spec = DescribeNomicBert(m);
   UsePlainFeedForward(spec, Activation::kGeluHalf);
@@ -44,6 +51,16 @@ DecoderSpec DescribeNomicBertMoe(Metadata& m) {
     if (step == 0 || static_cast<int64_t>(i) % step != 1) spec.layers[i].feed_forward = dense.layers[i].feed_forward;
   }
   ForEachExpertLayer(spec, [](ExpertSpec& experts) { experts.normalize = false; });
+  return spec;
+}
+
+// NeoBERT: norms before each branch (RMS) and gate and up in one tensor. arXiv 2502.19587.
+DecoderSpec DescribeNeoBert(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  spec.encoder = true;
+  spec.output_norm = "enc.output_norm";
+  AddRope(m, spec, RopePairing::kNeighbours);
+  ForEachLayer(spec, [](LayerSpec& layer) { layer.feed_forward.fused_gate_up = true; });
   return spec;
 }
 

@@ -1,5 +1,6 @@
 // DeepSeek (MoE) and DeepSeek 2 and 3, whose attention goes through a small latent vector. arXiv 2401.06066,
-// 2405.04434, 2412.19437. The first layers are dense, the others have routed and shared experts.
+// 2405.04434, 2412.19437. The first layers are dense, the others have routed and shared experts. MiniCPM 3 and PLM have
+// the latent vector with dense layers. Mistral 4: DeepSeek 2 with queries that grow with their position.
 #include <cmath>
 
 #include "engine/model/architectures/common.h"
@@ -27,7 +28,41 @@ float LatentScale(const RopeSpec& rope, double log_multiplier, int64_t query) {
   return static_cast<float>(magnitude * magnitude / std::sqrt(static_cast<double>(query)));
 }
 
+// Keys and values of all heads are decompressed by one matrix, kv_b, and cached as they are.
+void UseDecompressedLatent(Metadata& m, DecoderSpec& spec, int64_t q_rank) {
+  const int64_t rotated = spec.ropes.front().rotated, kv_rank = m.Count("attention.kv_lora_rank", 1 << 20);
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    AttentionSpec& a = layer.attention;
+    if (a.k_dim <= rotated) m.Fail(Inconsistent(m, "attention.key_length", "rope.dimension_count"));
+    a.latent = {.q_rank = q_rank,
+                .kv_rank = kv_rank,
+                .nope_dim = a.k_dim - rotated,
+                .rope_dim = rotated,
+                .v_dim = a.v_dim,
+                .absorbed = false};
+    a.kv_heads = a.heads;
+  });
+}
+
 }  // namespace
+
+DecoderSpec DescribeMinicpm3(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  UseDecompressedLatent(m, spec, m.Count("attention.q_lora_rank", 1 << 20));
+  spec.embedding_scale = 12;
+  spec.residual_scale = 1.4f / std::sqrt(static_cast<float>(spec.layers.size()));
+  spec.logit_scale = 256.0f / static_cast<float>(spec.width);
+  return spec;
+}
+
+DecoderSpec DescribePlm(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kNeighbours);
+  UseDecompressedLatent(m, spec, 0);
+  UsePlainFeedForward(spec, Activation::kReluSquared);
+  return spec;
+}
 
 DecoderSpec DescribeDeepseek(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
@@ -51,9 +86,12 @@ DecoderSpec DescribeDeepseek2(Metadata& m) {
   latent.rope_dim = rope.rotated;
   latent.nope_dim = query - rope.rotated;
   if (latent.nope_dim < 1) m.Fail(Inconsistent(m, "attention.key_length_mla", "rope.dimension_count"));
+  const float temperature = FactorOr(m, "attention.temperature_scale", 0);
   ForEachLayer(spec, [&](LayerSpec& layer) {
     AttentionSpec& a = layer.attention;
     a.latent = latent;
+    a.temperature_scale = temperature;
+    if (temperature != 0) a.temperature_floor = m.Count("attention.temperature_length");
     a.kv_heads = latent.absorbed ? 1 : a.heads;
     a.k_dim = latent.absorbed ? latent.kv_rank + latent.rope_dim : query;
     a.v_dim = latent.absorbed ? latent.kv_rank : latent.v_dim;

@@ -1,4 +1,5 @@
-// ERNIE 4.5, dense and with experts in every n-th layer after the first dense ones.
+// ERNIE 4.5, dense (and the text part of PaddleOCR-VL, whose RoPE pairs halves) and with experts in every n-th layer
+// after the first dense ones.
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -6,6 +7,12 @@ namespace inferd::model {
 DecoderSpec DescribeErnie(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kNeighbours);
+  return spec;
+}
+
+DecoderSpec DescribePaddleOcr(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
   return spec;
 }
 

@@ -10,17 +10,20 @@ namespace inferd::model {
   FAMILY("bailingmoe", BailingMoe)          \
   FAMILY("bailingmoe2", BailingMoe2)        \
   FAMILY("bert", Bert)                      \
+  FAMILY("bitnet", Bitnet)                  \
   FAMILY("bloom", Bloom)                    \
   FAMILY("chatglm", Chatglm)                \
   FAMILY("codeshell", Starcoder2)           \
   FAMILY("cohere2", Cohere2)                \
   FAMILY("command-r", CommandR)             \
   FAMILY("dbrx", Dbrx)                      \
+  FAMILY("deci", Deci)                      \
   FAMILY("deepseek", Deepseek)              \
   FAMILY("deepseek2", Deepseek2)            \
   FAMILY("dots1", Dots1)                    \
   FAMILY("ernie4_5", Ernie)                 \
   FAMILY("ernie4_5-moe", ErnieMoe)          \
+  FAMILY("eurobert", Eurobert)              \
   FAMILY("exaone", Exaone)                  \
   FAMILY("exaone-moe", ExaoneMoe)           \
   FAMILY("exaone4", Exaone4)                \
@@ -35,25 +38,38 @@ namespace inferd::model {
   FAMILY("gpt2", Gpt2)                      \
   FAMILY("gptneox", GptNeox)                \
   FAMILY("granite", Granite)                \
+  FAMILY("granite_swa", GraniteSwa)         \
   FAMILY("granitehybrid", GraniteHybrid)    \
   FAMILY("granitemoe", GraniteMoe)          \
   FAMILY("hunyuan-dense", HunyuanDense)     \
   FAMILY("hunyuan-moe", HunyuanMoe)         \
+  FAMILY("hunyuan_vl", HunyuanDense)        \
+  FAMILY("hy_v3", Hy3)                      \
   FAMILY("internlm2", Llama)                \
   FAMILY("jais", Jais)                      \
+  FAMILY("jais2", Nemotron)                 \
   FAMILY("jamba", Jamba)                    \
+  FAMILY("jina-bert-v3", JinaBert3)         \
   FAMILY("lfm2", Lfm2)                      \
   FAMILY("lfm2moe", Lfm2Moe)                \
   FAMILY("llama", Llama)                    \
+  FAMILY("llama-embed", LlamaEmbed)         \
   FAMILY("llama4", Llama4)                  \
+  FAMILY("maincoder", Maincoder)            \
   FAMILY("mamba", Mamba)                    \
   FAMILY("mamba2", Mamba2)                  \
+  FAMILY("mellum", Mellum)                  \
   FAMILY("minicpm", Minicpm)                \
+  FAMILY("minicpm3", Minicpm3)              \
+  FAMILY("minimax-m2", MinimaxM2)           \
   FAMILY("mistral3", Mistral3)              \
+  FAMILY("mistral4", Deepseek2)             \
   FAMILY("modern-bert", ModernBert)         \
   FAMILY("mpt", Mpt)                        \
   FAMILY("nemotron", Nemotron)              \
   FAMILY("nemotron_h", NemotronH)           \
+  FAMILY("nemotron_h_moe", NemotronHMoe)    \
+  FAMILY("neo-bert", NeoBert)               \
   FAMILY("nomic-bert", NomicBert)           \
   FAMILY("nomic-bert-moe", NomicBertMoe)    \
   FAMILY("olmo", Olmo)                      \
@@ -61,9 +77,14 @@ namespace inferd::model {
   FAMILY("olmoe", Olmoe)                    \
   FAMILY("openelm", Qwen3)                  \
   FAMILY("orion", Orion)                    \
+  FAMILY("paddleocr", PaddleOcr)            \
+  FAMILY("pangu-embedded", Qwen2)           \
   FAMILY("phi2", Phi2)                      \
   FAMILY("phi3", Phi3)                      \
   FAMILY("plamo", Plamo)                    \
+  FAMILY("plamo3", Plamo3)                  \
+  FAMILY("plm", Plm)                        \
+  FAMILY("qwen", Qwen1)                     \
   FAMILY("qwen2", Qwen2)                    \
   FAMILY("qwen2moe", Qwen2Moe)              \
   FAMILY("qwen2vl", Qwen2)                  \

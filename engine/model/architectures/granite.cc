@@ -23,4 +23,17 @@ DecoderSpec DescribeGraniteMoe(Metadata& m) {
   return spec;
 }
 
+// Windows, sinks, and RoPE only in the layers that the file marks.
+DecoderSpec DescribeGraniteSwa(Metadata& m) {
+  DecoderSpec spec = DescribeGraniteMoe(m);
+  AddWindows(m, spec, m.Count("attention.sliding_window"), 0);
+  const std::vector<int64_t> turned =
+      m.CountPerLayer("attention.rope_pattern", static_cast<int64_t>(spec.layers.size()), 1);
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    spec.layers[i].attention.sinks = true;
+    if (turned[i] == 0) spec.layers[i].attention.rope = -1;
+  }
+  return spec;
+}
+
 }  // namespace inferd::model

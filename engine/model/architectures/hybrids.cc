@@ -59,4 +59,24 @@ DecoderSpec DescribeNemotronH(Metadata& m) {
   return spec;
 }
 
+// The feed-forward layers have experts, without gates too, and a shared one of its own width.
+DecoderSpec DescribeNemotronHMoe(Metadata& m) {
+  DecoderSpec spec = DescribeNemotronH(m);
+  const DecoderSpec dense = spec;
+  AddExperts(m, spec);
+  const int64_t shared = m.CountOr("expert_shared_feed_forward_length", 0);
+  const float scale = FactorOr(m, "expert_weights_scale", 1);
+  const bool normalize = m.FlagOr("expert_weights_norm", false);
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    if (dense.layers[i].feed_forward.width == 0) spec.layers[i].feed_forward = dense.layers[i].feed_forward;
+  }
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
+    experts.gating = Gating::kSigmoid;
+    experts.normalize = normalize;
+    experts.weight_scale = scale;
+    experts.shared_width = shared;
+  });
+  return spec;
+}
+
 }  // namespace inferd::model

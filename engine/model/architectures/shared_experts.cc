@@ -1,6 +1,8 @@
 // Families in the manner of DeepSeek (arXiv 2401.06066): some dense layers first, then routed experts beside shared
 // ones. dots.llm1 (arXiv 2506.05767), GLM-4.5 (arXiv 2508.06471), Ling 1 and 2 (bailingmoe, arXiv 2503.05139),
-// K-EXAONE, Hunyuan-A13B.
+// K-EXAONE, Hunyuan-A13B and Hy3.
+#include <string>
+
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -86,6 +88,32 @@ DecoderSpec DescribeHunyuanMoe(Metadata& m) {
   ForEachLayer(spec, [](LayerSpec& layer) {
     layer.attention.qk_norm = QkNorm::kShared;
     layer.attention.qk_norm_after_rope = true;
+  });
+  return spec;
+}
+
+// Which layers are dense shows in their tensors alone.
+DecoderSpec DescribeHy3(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  ForEachLayer(spec, [](LayerSpec& layer) { layer.attention.qk_norm = QkNorm::kShared; });
+  const DecoderSpec dense = spec;
+  AddExperts(m, spec);
+  const Gating gating = ReadGating(m, Gating::kSigmoid);
+  const float scale = FactorOr(m, "expert_weights_scale", 1);
+  const bool normalize = m.FlagOr("expert_weights_norm", false);
+  const int64_t shared = m.CountOr("expert_shared_feed_forward_length", 0);
+  for (size_t i = 0; i < spec.layers.size(); ++i) {
+    FeedForwardSpec& f = spec.layers[i].feed_forward;
+    const std::string block = "blk." + std::to_string(i);
+    if (!HasTensor(m, block + ".ffn_gate_inp.weight")) f = dense.layers[i].feed_forward;
+    if (!HasTensor(m, block + ".ffn_up_shexp.weight")) continue;
+    f.experts.shared_width = shared > 0 ? shared : f.experts.width;
+  }
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
+    experts.gating = gating;
+    experts.normalize = normalize;
+    experts.weight_scale = scale;
   });
   return spec;
 }
