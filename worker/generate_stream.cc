@@ -43,8 +43,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   if (cancelled_) return Cancelled("the request was cancelled");
   if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
   rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
-  ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(rendered_unix_seconds_));
-  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, local_time));
+  const absl::StatusOr<std::tm> local_time = LocalTime(rendered_unix_seconds_);
+  if (!local_time.ok()) return Annotate(local_time.status(), "rendered_unix_seconds");
+  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, *local_time));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
   ASSIGN_OR_RETURN(request.overflow, ReadOverflow(wire, model_.options));

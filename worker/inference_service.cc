@@ -68,7 +68,7 @@ absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest
 
 absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateRequest& request,
                             v1::ApplyTemplateResponse& response) {
-  ASSIGN_OR_RETURN(const std::tm now, LocalTime(std::chrono::system_clock::to_time_t(Clock::System().WallNow())));
+  ASSIGN_OR_RETURN(const std::tm now, LocalTime(Clock::System().WallNow()));
   ASSIGN_OR_RETURN(const chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
   response.set_text(rendered.Text());
   return absl::OkStatus();

@@ -8,6 +8,7 @@
 
 #include "config/base/status.h"
 #include "engine/model_variables.h"
+#include "engine/rendered_segments.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::worker {
@@ -100,15 +101,6 @@ int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
   return resumes ? request.rendered_unix_seconds() : std::chrono::system_clock::to_time_t(now);
 }
 
-absl::StatusOr<std::tm> LocalTime(int64_t unix_seconds) {
-  const std::time_t time = unix_seconds;
-  std::tm local;
-  if (localtime_r(&time, &local) == nullptr) {
-    return InvalidArgument("rendered_unix_seconds: {} is not a time of the calendar", unix_seconds);
-  }
-  return local;
-}
-
 absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
                                                          const std::tm& now) {
   if (model.chat_template == nullptr) {
@@ -149,8 +141,7 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
   switch (request.prompt_case()) {
     case v1::GenerateRequest::kChat: {
       ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
-      std::vector<tokenizer::Segment> segments;
-      for (auto& run : rendered.runs) segments.push_back({.text = std::move(run.text), .trusted = run.trusted});
+      const std::vector<tokenizer::Segment> segments = engine::SegmentsOf(std::move(rendered));
       // Not where the prompt ends with a client's text: the template alone begins a reasoning.
       prompt.opens_reasoning = !segments.empty() && segments.back().trusted &&
                                output::EndsInReasoning(model.answer_format, segments.back().text);

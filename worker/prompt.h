@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
+#include "config/base/local_time.h"
 #include "engine/template/chat_template.h"
 #include "worker/loaded_model.h"
 
@@ -24,9 +25,6 @@ namespace inferd::worker {
 // The time, in seconds since 1970, that the template of a request is given: `now`, or for a continuation the time that
 // its first worker took.
 int64_t RenderTime(const v1::GenerateRequest& request, WallTime now);
-
-// INVALID_ARGUMENT: a year that no calendar has.
-absl::StatusOr<std::tm> LocalTime(int64_t unix_seconds);
 
 // FAILED_PRECONDITION: the model has no chat template. INVALID_ARGUMENT: a message or JSON text is wrong, or the
 // template refuses the messages.

@@ -67,11 +67,6 @@ TEST_F(PromptTest, TheTimeOfAPromptIsTheTemplates) {
   EXPECT_EQ(render(1'700'000'000), "2023");
 }
 
-TEST_F(PromptTest, ATimeBeyondTheCalendarIsRefused) {
-  EXPECT_EQ(MessageOf(LocalTime(std::numeric_limits<int64_t>::max()).status()),
-            "rendered_unix_seconds: 9223372036854775807 is not a time of the calendar");
-}
-
 TEST_F(PromptTest, ToolsCallsAndArgumentsAreParsedJson) {
   Add("user", "hi");
   v1::Message& call = Add("assistant", "");

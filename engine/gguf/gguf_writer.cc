@@ -9,6 +9,7 @@
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
+#include "config/base/write_all.h"
 
 namespace inferd::gguf {
 namespace {
@@ -21,16 +22,6 @@ void Append(std::string& out, T value) {
 void AppendString(std::string& out, std::string_view text) {
   Append<uint64_t>(out, text.size());
   out.append(text);
-}
-
-absl::Status WriteAll(int fd, std::span<const uint8_t> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return FromErrno(errno, fmt::format("{}: writing", path));
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
 }
 
 std::span<const uint8_t> AsBytes(std::string_view text) {

@@ -147,9 +147,7 @@ void AddBench(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = program.add_subcommand("bench", "Measures the machine and a model, or makes a model to measure.");
   verb->add_option("FILE", options->path, "model file (GGUF)");
-  verb->add_option("--threads", options->threads, "threads (0: the cores this process may use)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreads(*verb, options->threads);
   verb->add_option("--prefill", options->prefill, "tokens of the prompt (0: no prefill test)")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();

@@ -94,9 +94,7 @@ void AddLogits(CLI::App& program, Action& action) {
   verb->add_option("FILE", options->path, "model file (GGUF)")->required();
   verb->add_option("--tokens", options->tokens, "token ids, joined by commas; positions from 0")->required();
   verb->add_option("--output", options->output, "file to write")->required();
-  verb->add_option("--threads", options->threads, "threads (0: the cores this process may use)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print the shape as JSON");
   verb->callback([options, &action] { action = [options] { return Logits(*options); }; });
 }

@@ -16,6 +16,7 @@
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
+#include "config/base/write_all.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/tools/http_fetch.h"
 #include "engine/tools/model_source.h"
@@ -73,14 +74,8 @@ class PartFile {
   }
 
   absl::Status Write(std::span<const uint8_t> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = write(fd_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return FromErrno(errno, fmt::format("{}: writing", path_));
-      size_ += static_cast<uint64_t>(written);
-      bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-    return absl::OkStatus();
+    size_ += bytes.size();
+    return WriteAll(fd_.get(), bytes, path_);
   }
 
   absl::Status MoveTo(const std::string& target) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <chrono>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -12,9 +11,11 @@
 
 #include "absl/synchronization/mutex.h"
 #include "config/base/clock.h"
+#include "config/base/local_time.h"
 #include "config/base/status.h"
 #include "engine/engine.h"
 #include "engine/model_variables.h"
+#include "engine/rendered_segments.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/print.h"
@@ -55,15 +56,11 @@ absl::StatusOr<std::vector<int32_t>> ChatTokens(const Options& options, const gg
   json::array messages;
   if (!options.system.empty()) messages.push_back(Message("system", options.system));
   messages.push_back(Message("user", options.prompt));
-  std::tm now{};
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-  localtime_r(&seconds, &now);
+  ASSIGN_OR_RETURN(const std::tm now, LocalTime(Clock::System().WallNow()));
   ASSIGN_OR_RETURN(chat_template::RenderedPrompt prompt,
                    chat->Render({{"messages", std::move(messages)}, {"add_generation_prompt", true}},
                                 engine::ModelVariables(tokenizer), now));
-  std::vector<tokenizer::Segment> segments;
-  for (auto& run : prompt.runs) segments.push_back({std::move(run.text), run.trusted});
-  return tokenizer.EncodeSegments(segments);
+  return tokenizer.EncodeSegments(engine::SegmentsOf(std::move(prompt)));
 }
 
 absl::StatusOr<std::vector<int32_t>> PromptTokens(const Options& options, const gguf::GgufFile& file,
@@ -178,9 +175,7 @@ void AddRun(CLI::App& program, Action& action) {
       ->check(CLI::Range(0.0, 2.0))
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
-  verb->add_option("--threads", options->threads, "threads (0: the cores this process may use)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print the answer and its timings as JSON");
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/base/clock.h"
+#include "config/base/local_time.h"
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/template/chat_template.h"
@@ -41,12 +42,8 @@ absl::StatusOr<json::object> ReadContext(const std::string& path) {
 
 // The fields of "2026-11-29 12:34:56", or of the local time now.
 absl::StatusOr<std::tm> TimeOf(const std::string& text) {
+  if (text.empty()) return LocalTime(Clock::System().WallNow());
   std::tm out{};
-  if (text.empty()) {
-    const std::time_t now = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-    localtime_r(&now, &out);
-    return out;
-  }
   const char* end = strptime(text.c_str(), "%Y-%m-%d %H:%M:%S", &out);
   if (end == nullptr || *end != '\0') return InvalidArgument("--now '{}': expected YYYY-MM-DD HH:MM:SS", text);
   return out;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -16,6 +17,13 @@
 namespace inferd::tools {
 
 using Action = std::function<absl::Status()>;
+
+// The option --threads, of the verbs that run a model.
+inline void AddThreads(CLI::App& verb, int32_t& threads) {
+  verb.add_option("--threads", threads, "threads (0: the cores this process may use)")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+}
 
 void AddBench(CLI::App& program, Action& action);
 void AddInspect(CLI::App& program, Action& action);
