@@ -3,6 +3,7 @@
 // The method is the usual one for GGUF models: the text's tokens are cut into windows of the context; each window is
 // evaluated alone (its first token replaced by BOS where the file adds one), and the tokens of its second half, which
 // have at least half a window before them, are scored. Perplexity is exp of the mean negative log-likelihood.
+// K and V are kept as floats: the figure tells of the weights and the arithmetic alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,7 +122,7 @@ absl::Status Perplexity(const Options& options) {
                                                                   .sequences = 1,
                                                                   .batch_tokens = options.context,
                                                                   .result_rows = kResultRows,
-                                                                  .cache_type = kernels::CacheType::kF16}));
+                                                                  .cache_type = kernels::CacheType::kF32}));
   ASSIGN_OR_RETURN(const auto tokenizer, tokenizer::Tokenizer::Create(runnable.model->file()));
   ASSIGN_OR_RETURN(std::vector<int32_t> tokens, tokenizer->Encode(text, {.add_special = true, .parse_special = false}));
   ASSIGN_OR_RETURN(const Score score, ScoreText(runnable, *tokenizer, std::move(tokens), options));
@@ -151,9 +152,7 @@ void AddPerplexity(CLI::App& program, Action& action) {
   verb->add_option("--stride", options->stride, "tokens from a window to the next (0: the context, no overlap)")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
-  verb->add_option("--threads", options->threads, "threads (0: the cores this process may use)")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print JSON");
   verb->callback([options, &action] { action = [options] { return Perplexity(*options); }; });
 }
