@@ -89,12 +89,14 @@ std::optional<size_t> TopToExclude(float threshold, const CandidateList& list) {
   return reach == 0 ? 0 : reach - 1;
 }
 
-bool KeepSurprise(double bits, CandidateList& list, const kernels::Kernels& kernels) {
-  size_t count = 0;
-  while (count < list.entries.size() && SurpriseBits(list, list.entries[count]) <= bits) ++count;
-  if (count == list.entries.size() && list.open) return false;
-  Truncate(std::max<size_t>(count, 1), list, kernels);
-  return true;
+std::vector<Candidate> Unsurprising(std::span<const float> logits, double log_sum, double bits) {
+  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+  const auto least = static_cast<float>(std::max(log_sum - bits * kLn2, double{kBannedLogit} / 4));
+  std::vector<Candidate> entries;
+  for (size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] >= least) entries.push_back({logits[id], static_cast<int32_t>(id)});
+  }
+  return entries;
 }
 
 double SurpriseBits(const CandidateList& list, const Candidate& candidate) {

@@ -46,8 +46,9 @@ bool KeepTypical(float p, double entropy, CandidateList& list, const kernels::Ke
 // of at least `threshold` only the last stays. nullopt: undecided.
 std::optional<size_t> TopToExclude(float threshold, const CandidateList& list);
 
-// Tokens whose surprise is at most `bits`, or the best alone (Basu et al. 2021, "Mirostat", algorithm 2).
-bool KeepSurprise(double bits, CandidateList& list, const kernels::Kernels& kernels);
+// The tokens of a whole vocabulary whose surprise is at most `bits`, in order of ids (Basu et al. 2021, "Mirostat",
+// algorithm 2). May be empty.
+std::vector<Candidate> Unsurprising(std::span<const float> logits, double log_sum, double bits);
 
 // log2 of 1 / probability.
 double SurpriseBits(const CandidateList& list, const Candidate& candidate);

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "engine/sampling/sampling_options.h"
+
 namespace inferd::sampling {
 namespace {
 
@@ -95,15 +97,15 @@ TEST(Xtc, ExcludesAllButTheLastOfThoseThatReachTheThreshold) {
   EXPECT_EQ(TopToExclude(0.1f, List({0.5, 0.3}, /*open=*/true)), std::nullopt);
 }
 
-TEST(Surprise, KeepsWhatIsProbableEnoughOrTheBest) {
-  CandidateList list = List({0.5, 0.25, 0.125, 0.125});
+TEST(Surprise, TakesWhatIsProbableEnough) {
+  const CandidateList list = List({0.5, 0.25, 0.125, 0.125});
   EXPECT_NEAR(SurpriseBits(list, list.entries[1]), 2, 1e-6);
-  EXPECT_TRUE(KeepSurprise(2.5, list, kKernels));
-  EXPECT_THAT(Ids(list), ElementsAre(0, 1));
-  EXPECT_TRUE(KeepSurprise(-3, list, kKernels));
-  EXPECT_THAT(Ids(list), ElementsAre(0));
-  CandidateList open = List({0.5, 0.25}, /*open=*/true);
-  EXPECT_FALSE(KeepSurprise(2.5, open, kKernels));
+  std::vector<float> logits = {kBannedLogit};
+  for (const Candidate& entry : list.entries) logits.push_back(entry.logit);
+  const auto taken = [&](double bits) { return Ids({.entries = Unsurprising(logits, /*log_sum=*/0, bits)}); };
+  EXPECT_THAT(taken(2.5), ElementsAre(1, 2));
+  EXPECT_THAT(taken(0.5), testing::IsEmpty());
+  EXPECT_THAT(taken(1e9), ElementsAre(1, 2, 3, 4)) << "never a banned one";
 }
 
 TEST(Temperature, SharpensAndFlattens) {

@@ -1,6 +1,5 @@
-// The vocabulary is never copied or sorted: a draw looks at the few largest logits, and takes more only where the
-// filters cannot decide with those. Without a filter, the draw walks the rest of the vocabulary only if the random
-// number falls beyond the largest logits.
+// The vocabulary is never copied or sorted: with filters, a draw looks at the few largest logits, and takes more only
+// where the filters cannot decide with those. Without, it takes the sums of blocks and walks through one of them.
 #include "engine/sampling/sampler.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr int32_t kFirstCandidates = 256;
 constexpr int32_t kGrowth = 8;
-constexpr size_t kWalkBlock = 4096;
+constexpr size_t kWalkBlock = 1024;
 
 bool HasFilter(const SamplingOptions& options) {
   return options.top_k > 0 || options.top_p < 1 || options.min_p > 0 || options.typical_p < 1;
@@ -125,11 +124,7 @@ int32_t Sampler::SampleWithoutFilter(std::span<float> logits) const {
     }
   }
   if (options_.temperature != 1) kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
-  const CandidateList list = Head(kFirstCandidates, kernels_.log_sum_exp(logits.data(), size), logits);
-  if (list.entries.empty()) return kNoToken;
-  double u = Uniform();
-  if (std::optional<int32_t> token = Walk(list, u)) return *token;
-  return DrawBeyond(u, list, logits);
+  return DrawFromAll(logits);
 }
 
 std::optional<int32_t> Sampler::SampleFromList(CandidateList list, std::span<const float> logits) const {
@@ -158,11 +153,11 @@ bool Sampler::ExcludesTop() const {
 CandidateList Sampler::MirostatList(std::span<float> logits) const {
   const auto size = static_cast<int64_t>(logits.size());
   if (options_.temperature != 1) kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
-  const double log_sum = kernels_.log_sum_exp(logits.data(), size);
-  for (int64_t count = kFirstCandidates;; count *= kGrowth) {
-    CandidateList list = Head(count, log_sum, logits);
-    if (list.entries.empty() || KeepSurprise(surprise_bound_, list, kernels_)) return list;
-  }
+  CandidateList list{.log_sum = kernels_.log_sum_exp(logits.data(), size)};
+  list.entries = Unsurprising(logits, list.log_sum, surprise_bound_);
+  if (list.entries.empty()) list.entries = Largest(logits, 1, kernels_);
+  if (!list.entries.empty()) Close(list, kernels_);
+  return list;
 }
 
 int32_t Sampler::SampleMirostat(std::span<float> logits) {
@@ -187,25 +182,31 @@ void Sampler::LearnSurprise(const CandidateList& list, int32_t token) {
   next_surprise_bound_ = surprise_bound_ - options_.mirostat_eta * error;
 }
 
-// The rest of the distribution in order of ids, block by block; the entries that the walk has passed do not count
-// again. Rounding can leave a remainder at the end: it belongs to the last candidate.
-int32_t Sampler::DrawBeyond(double remainder, const CandidateList& list, std::span<float> logits) const {
-  if (!list.open) return list.entries.back().id;
-  for (const Candidate& entry : list.entries) logits[entry.id] = kBannedLogit;
+// In order of ids: the block in which the random number falls, then the token in it. Rounding can leave a remainder at
+// the end: it belongs to the likeliest token.
+int32_t Sampler::DrawFromAll(std::span<const float> logits) const {
+  std::vector<double> masses;
   for (size_t begin = 0; begin < logits.size(); begin += kWalkBlock) {
-    const size_t end = std::min(begin + kWalkBlock, logits.size());
-    const double block = kernels_.log_sum_exp(logits.data() + begin, static_cast<int64_t>(end - begin));
-    const double mass = Exp(block - list.log_sum);
-    if (remainder >= mass) {
-      remainder -= mass;
+    const size_t size = std::min(kWalkBlock, logits.size() - begin);
+    masses.push_back(kernels_.log_sum_exp(logits.data() + begin, static_cast<int64_t>(size)));
+  }
+  const double largest = *std::max_element(masses.begin(), masses.end());
+  if (IsBanned(static_cast<float>(largest))) return kNoToken;
+  double sum = 0;
+  for (double& mass : masses) sum += mass = Exp(mass - largest);
+  double u = Uniform() * sum;
+  for (size_t block = 0; block < masses.size(); ++block) {
+    if (u >= masses[block]) {
+      u -= masses[block];
       continue;
     }
-    for (size_t id = begin; id < end; ++id) {
-      remainder -= Exp(logits[id] - list.log_sum);
-      if (remainder < 0) return static_cast<int32_t>(id);
+    const size_t end = std::min((block + 1) * kWalkBlock, logits.size());
+    for (size_t id = block * kWalkBlock; id < end; ++id) {
+      u -= Exp(logits[id] - largest);
+      if (u < 0) return static_cast<int32_t>(id);
     }
   }
-  return list.entries.back().id;
+  return kernels_.argmax(logits.data(), static_cast<int64_t>(logits.size()));
 }
 
 double Sampler::Uniform(RandomStream stream) const {

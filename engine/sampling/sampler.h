@@ -63,7 +63,7 @@ class Sampler {
   bool ExcludesTop() const;
   // nullopt: the filters need more candidates than list holds.
   std::optional<int32_t> SampleFromList(CandidateList list, std::span<const float> logits) const;
-  int32_t DrawBeyond(double remainder, const CandidateList& list, std::span<float> logits) const;
+  int32_t DrawFromAll(std::span<const float> logits) const;
   double Uniform(RandomStream stream = RandomStream::kToken) const;
 
   SamplingOptions options_;

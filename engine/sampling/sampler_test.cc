@@ -217,7 +217,7 @@ TEST(Sampler, ATokenThatIsRecalledLeavesTheSamplerAsADrawDoes) {
   EXPECT_NE(drawing.surprise_bound(), 6);
 }
 
-TEST(Sampler, MaskedTokensAreNeverDrawnFromTheTail) {
+TEST(Sampler, MaskedTokensAreNeverDrawn) {
   std::vector<float> logits = FlatLogits(9000);
   for (size_t id = 0; id < logits.size(); ++id) {
     if (id % 13 != 0 || (id >= 4096 && id < 8192)) logits[id] = kBannedLogit;
