@@ -1,6 +1,7 @@
 #include "daemon/gateway_keeper.h"
 
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "config/base/status.h"
@@ -72,7 +73,10 @@ void GatewayKeeper::StopAll(Milliseconds drain) {
     replacement_.reset();
     done(Unavailable("the daemon is shutting down"));
   }
-  for (ManagedProcess* process : All()) process->Stop(drain);
+  for (ManagedProcess* process : All()) {
+    if (process->pid() > 0) spawner_.Signal(process->pid(), SIGUSR2);
+    process->Stop(drain);
+  }
 }
 
 void GatewayKeeper::KillAll() {

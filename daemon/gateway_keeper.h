@@ -29,6 +29,7 @@ class GatewayKeeper {
 
   // False if none has this process.
   bool OnExit(pid_t pid, int wait_status);
+  // Because the daemon ends: they refuse what is new while they finish what runs, since nobody takes their place.
   void StopAll(Milliseconds drain);
   void KillAll();
   bool AnyProcess() const;

@@ -81,7 +81,8 @@ TEST_F(GatewayKeeperTest, ReplacesOneThatFailed) {
 TEST_F(GatewayKeeperTest, StopEndsAReplacementToo) {
   Replace();
   keeper.StopAll(seconds(1));
-  EXPECT_THAT(fake.signals, testing::UnorderedElementsAre(Pair(first, SIGTERM), Pair(second, SIGTERM)));
+  EXPECT_THAT(fake.signals, testing::UnorderedElementsAre(Pair(first, SIGUSR2), Pair(first, SIGTERM),
+                                                          Pair(second, SIGUSR2), Pair(second, SIGTERM)));
   ASSERT_EQ(results.size(), 1u);
   EXPECT_FALSE(results[0].ok());
   EXPECT_TRUE(keeper.OnExit(first, ExitedWith(0)));

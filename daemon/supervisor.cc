@@ -216,13 +216,16 @@ void Supervisor::Impl::ReportReadiness() {
 
 // ----------------------------------------------------------------------------------------------------------------- end
 
-// First the gateway, whose streams need the workers, then the workers.
+// First the gateway, whose streams need the workers, then the workers. The gateway's own listeners are the last: once
+// they close, clients are refused at once instead of waiting for somebody to accept them.
 void Supervisor::Impl::BeginDrain() {
   phase = Phase::kDraining;
   drain_deadline = loop->clock().Now() + config.supervisor.drain;
   manager->Stopping("finishing requests");
   operations->Cancel();
   gateway->StopAll(config.supervisor.drain);
+  http.Reset();
+  grpc.Reset();
   ContinueDrain();
 }
 

@@ -25,6 +25,8 @@ namespace {
 // Descriptors that are kept for workers, the log and the supervisor when clients take all they can.
 constexpr size_t kReservedDescriptors = 64;
 constexpr int kMaxIoThreads = 4;
+// For requests on connections of clients that do not know yet that another gateway has taken over.
+constexpr std::chrono::milliseconds kHandOverLinger{2'000};
 
 int IoThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxIoThreads); }
 
@@ -101,12 +103,20 @@ absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& co
   return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 
+void Gateway::RefuseNewRequests() { parts_->upstream.shutting_down = true; }
+
 bool Gateway::Drain(std::chrono::milliseconds longest) {
   TimePoint deadline = std::chrono::steady_clock::now() + longest;
+  std::chrono::milliseconds linger = kHandOverLinger;
+  if (parts_->upstream.shutting_down) {
+    parts_->server.AwaitNoRequest(deadline);
+    parts_->public_server.AwaitNoCall(deadline);
+    linger = std::chrono::milliseconds(0);
+  }
   bool grpc_drained = false;
   // Both at once: the second waits as long as the first.
   std::thread grpc([&] { grpc_drained = parts_->public_server.Drain(deadline); });
-  bool http_drained = parts_->server.Drain(deadline);
+  bool http_drained = parts_->server.Drain(deadline, linger);
   grpc.join();
   return http_drained && grpc_drained;
 }

@@ -35,7 +35,11 @@ class Gateway {
   // After a Drain() that returned true; otherwise requests still run and the process has to exit.
   ~Gateway();
 
-  // Accepts nothing new and waits for the requests that run. True if all ended in time.
+  // Nobody takes this gateway's place: until Drain() is through, new requests are answered with UNAVAILABLE (503).
+  void RefuseNewRequests();
+
+  // Waits for the requests that run and accepts nothing new: another gateway does on the same listening sockets, or,
+  // after RefuseNewRequests(), nobody. True if all ended in time.
   bool Drain(std::chrono::milliseconds longest);
 
  private:

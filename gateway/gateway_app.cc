@@ -19,6 +19,8 @@ struct GatewayApp::Endpoint {
   // Null: /metrics.
   Task<void> (*serve)(const Serving&, Exchange&);
   bool needs_key = true;
+  // Asked by those who watch: answered also while the daemon ends.
+  bool watches = false;
 };
 
 const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
@@ -31,9 +33,9 @@ const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
       {"/tokenize", "POST", ServeTokenize},
       {"/detokenize", "POST", ServeDetokenize},
       {"/apply-template", "POST", ServeApplyTemplate},
-      {"/health", "GET", ServeHealth, false},
-      {"/ready", "GET", ServeReady, false},
-      {"/metrics", "GET", nullptr},
+      {"/health", "GET", ServeHealth, false, true},
+      {"/ready", "GET", ServeReady, false, true},
+      {"/metrics", "GET", nullptr, true, true},
   };
   return endpoints;
 }
@@ -50,6 +52,13 @@ bool IsJson(std::string_view content_type) {
 }
 
 constexpr std::chrono::seconds kFirstRoutesWait{10};
+
+Response RefuseFor(const absl::Status& status, Exchange& exchange) {
+  ApiError error = ToApiError(status);
+  if (error.http_status == 429) error.code = "rate_limit_exceeded";
+  exchange.record.error_code = error.code;
+  return ErrorResponse(error);
+}
 
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
 
@@ -87,14 +96,12 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
     response.headers.emplace_back("Allow", AllowOf(endpoint->method));
     return response;
   }
+  if (absl::Status serving = CheckServing(serving_); !serving.ok() && !endpoint->watches) {
+    exchange.ForbidKeepAlive();
+    return RefuseFor(serving, exchange);
+  }
   if (endpoint->needs_key) {
-    absl::Status admitted = access_.Admit(exchange);
-    if (!admitted.ok()) {
-      ApiError error = ToApiError(admitted);
-      if (error.http_status == 429) error.code = "rate_limit_exceeded";
-      exchange.record.error_code = error.code;
-      return ErrorResponse(error);
-    }
+    if (absl::Status admitted = access_.Admit(exchange); !admitted.ok()) return RefuseFor(admitted, exchange);
   }
   if (endpoint->method == "POST" && !IsJson(request.Header("content-type"))) {
     return MakeError(415, "the content type must be application/json", exchange);

@@ -1,6 +1,7 @@
 // inferd-gateway: speaks HTTP and gRPC to clients, and to the workers that the supervisor names.
 #include <unistd.h>
 
+#include <atomic>
 #include <string>
 
 #include "absl/synchronization/notification.h"
@@ -55,7 +56,9 @@ int Run(const Flags& flags) {
     return Fail(nullptr, config.status(), kExitUsage);
   }
   absl::Notification stop;
-  auto child = ChildProcess::Start(flags.child, [&stop](int) { stop.Notify(); });
+  std::atomic<bool> daemon_ends{false};
+  auto child = ChildProcess::Start(
+      flags.child, [&](int) { stop.Notify(); }, [&] { daemon_ends = true; });
   StartLog({.process = "inferd-gateway", .level = config->log.level, .format = config->log.format});
   TakeOverGrpcLog();
   if (!child.ok()) return Fail(nullptr, child.status(), kExitFailed);
@@ -65,7 +68,8 @@ int Run(const Flags& flags) {
   if (!gateway.ok()) return Fail(child->get(), gateway.status(), kExitUsage);
 
   stop.WaitForNotification();
-  LogInfo("draining");
+  LogInfo("draining", {{"daemon_ends", daemon_ends.load()}});
+  if (daemon_ends) (*gateway)->RefuseNewRequests();
   bool drained = (*gateway)->Drain(config->supervisor.drain);
   LogInfo("stopped", {{"drained", drained}});
   if (drained) gateway->reset();

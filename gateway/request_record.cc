@@ -26,6 +26,7 @@ void FinishRequest(const RequestRecord& record, std::string_view request_id, std
        {"endpoint", record.endpoint},
        {"status", record.status},
        {"error", record.error_code},
+       {"reason", record.reason},
        {"model", record.model},
        {"key", record.key_name},
        {"prompt_tokens", record.prompt_tokens},

@@ -22,6 +22,8 @@ struct RequestRecord {
   std::string key_name;
   // Short code of the error table, empty on success.
   std::string error_code;
+  // Of an internal error, for the log alone; empty: none.
+  std::string reason;
   uint64_t prompt_tokens = 0;
   uint64_t completion_tokens = 0;
   double first_token_seconds = 0;

@@ -1,8 +1,8 @@
 // What calls share: the threads beside gRPC's and the engine's, and the count of open streams.
 #pragma once
 
+#include "config/base/open_calls.h"
 #include "worker/delivery.h"
-#include "worker/open_calls.h"
 #include "worker/work_pool.h"
 
 namespace inferd::worker {

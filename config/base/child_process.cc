@@ -37,6 +37,7 @@ struct ChildProcess::Impl {
   UniqueFd report;
   UniqueFd stop;
   std::function<void(int)> on_signal;
+  std::function<void()> on_daemon_ends;
   std::thread thread;
 
   void Watch();
@@ -46,6 +47,10 @@ struct ChildProcess::Impl {
 void ChildProcess::Impl::HandleSignals(bool& ending) const {
   while (const std::optional<int> signal = ReadSignal(signals.get())) {
     if (*signal == SIGHUP) continue;
+    if (*signal == SIGUSR2) {
+      on_daemon_ends();
+      continue;
+    }
     if (std::exchange(ending, true)) _exit(kExitFailed);
     on_signal(*signal);
   }
@@ -64,14 +69,16 @@ void ChildProcess::Impl::Watch() {
 }
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(ChildDescriptors descriptors,
-                                                                  std::function<void(int)> on_signal) {
+                                                                  std::function<void(int)> on_signal,
+                                                                  std::function<void()> on_daemon_ends) {
   auto impl = std::make_unique<Impl>();
   ASSIGN_OR_RETURN(impl->lifeline, Adopt(descriptors.lifeline_fd, "--lifeline-fd"));
   ASSIGN_OR_RETURN(impl->report, Adopt(descriptors.report_fd, "--report-fd"));
-  ASSIGN_OR_RETURN(impl->signals, OpenSignalFd({SIGTERM, SIGINT, SIGHUP}));
+  ASSIGN_OR_RETURN(impl->signals, OpenSignalFd({SIGTERM, SIGINT, SIGHUP, SIGUSR2}));
   impl->stop = UniqueFd(eventfd(0, EFD_CLOEXEC));
   if (!impl->stop) return FromErrno(errno, "eventfd");
   impl->on_signal = std::move(on_signal);
+  impl->on_daemon_ends = std::move(on_daemon_ends);
   impl->thread = std::thread(&Impl::Watch, impl.get());
   return std::unique_ptr<ChildProcess>(new ChildProcess(std::move(impl)));
 }

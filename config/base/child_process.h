@@ -31,11 +31,13 @@ struct ChildDescriptors {
 
 class ChildProcess {
  public:
-  // Call first in main, before any other thread exists: it blocks SIGTERM, SIGINT and SIGHUP and starts a thread that
-  // calls `on_signal` for the first SIGTERM or SIGINT (SIGHUP is ignored: the supervisor reloads), exits the process
-  // at once with code 1 for the second, and exits at once when the lifeline ends.
-  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(ChildDescriptors descriptors,
-                                                             std::function<void(int signal)> on_signal);
+  // Call first in main, before any other thread exists: it blocks SIGTERM, SIGINT, SIGHUP and SIGUSR2 and starts a
+  // thread that calls `on_signal` for the first SIGTERM or SIGINT (SIGHUP is ignored: the supervisor reloads), exits
+  // the process at once with code 1 for the second, and exits at once when the lifeline ends. `on_daemon_ends` is
+  // called for SIGUSR2: the supervisor sends it before SIGTERM where no other process will take this one's place.
+  static absl::StatusOr<std::unique_ptr<ChildProcess>> Start(
+      ChildDescriptors descriptors, std::function<void(int signal)> on_signal,
+      std::function<void()> on_daemon_ends = [] {});
   // Stops the thread.
   ~ChildProcess();
 

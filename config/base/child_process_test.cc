@@ -22,13 +22,15 @@ struct Pipe {
   }
 };
 
-// Runs a child that watches `lifeline` and writes one byte to `events` when it is ready and at a signal; its id.
+// Runs a child that watches `lifeline` and writes one byte to `events`: 'r' when it is ready, 's' at a signal, 'e' when
+// the daemon ends; its id.
 pid_t StartChild(Pipe& lifeline, Pipe& events) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   lifeline.write_end.Reset();
   const auto note = [&](char what) { return write(events.write_end.get(), &what, 1) == 1; };
-  const auto watch = ChildProcess::Start({.lifeline_fd = lifeline.read_end.Release()}, [&](int) { note('s'); });
+  const auto watch = ChildProcess::Start(
+      {.lifeline_fd = lifeline.read_end.Release()}, [&](int) { note('s'); }, [&] { note('e'); });
   if (!watch.ok() || !note('r')) _exit(99);
   for (;;) pause();
 }
@@ -61,6 +63,20 @@ TEST(ChildProcess, FirstSignalIsPassedOnAndTheSecondEnds) {
   kill(pid, SIGTERM);
   EXPECT_EQ(NextEvent(events), 's');
   EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
+  kill(pid, SIGTERM);
+  EXPECT_EQ(ExitCode(pid), kExitFailed);
+}
+
+TEST(ChildProcess, HearsOfTheDaemonsEndBesideItsSignals) {
+  Pipe lifeline, events;
+  const pid_t pid = StartChild(lifeline, events);
+  ASSERT_EQ(NextEvent(events), 'r');
+  for (int i = 0; i < 2; ++i) {
+    kill(pid, SIGUSR2);
+    EXPECT_EQ(NextEvent(events), 'e');
+  }
+  kill(pid, SIGTERM);
+  EXPECT_EQ(NextEvent(events), 's');
   kill(pid, SIGTERM);
   EXPECT_EQ(ExitCode(pid), kExitFailed);
 }

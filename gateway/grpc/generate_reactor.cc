@@ -15,14 +15,14 @@ namespace inferd::gateway {
 // Shared by the reactor (until OnDone) and the coroutine (until its end); whichever is last.
 struct GenerateReactor::State {
   State(const Executor& on, const Serving& shared, Access& keys, grpc::CallbackServerContext& context,
-        const v1::GenerateRequest& from, std::atomic<int>& count)
+        const v1::GenerateRequest& from, OpenCalls& all)
       : executor(on),
         serving(shared),
         access(keys),
         call(context, "Generate", from.request_id()),
         request(from),
         write_done(on),
-        running(count) {}
+        calls(all) {}
 
   const Executor executor;
   const Serving serving;
@@ -35,16 +35,16 @@ struct GenerateReactor::State {
   bool write_ok = true;
   bool cancelled = false;
   GenerationSet* set = nullptr;
-  std::atomic<int>& running;
+  OpenCalls& calls;
 };
 
 GenerateReactor* GenerateReactor::Start(const Executor& executor, const Serving& serving, Access& access,
                                         grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
-                                        std::atomic<int>& running) {
-  auto state = std::make_shared<State>(executor, serving, access, context, request, running);
+                                        OpenCalls& calls) {
+  auto state = std::make_shared<State>(executor, serving, access, context, request, calls);
   auto* reactor = new GenerateReactor(state);
   state->reactor = reactor;
-  ++running;
+  calls.Enter();
   boost::asio::co_spawn(executor, Run(state), boost::asio::detached);
   return reactor;
 }
@@ -64,8 +64,9 @@ void GenerateReactor::OnCancel() {
 }
 
 void GenerateReactor::OnDone() {
-  --state_->running;
+  OpenCalls& calls = state_->calls;
   delete this;
+  calls.Leave();
 }
 
 Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {

@@ -1,13 +1,13 @@
 // One Generate call on the public port: a coroutine takes the generation's events and writes them one after the other.
 //
-//   return GenerateReactor::Start(pool.Next(), serving, access, *context, *request, running);
+//   return GenerateReactor::Start(pool.Next(), serving, access, *context, *request, calls);
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
 #include <memory>
 
+#include "config/base/open_calls.h"
 #include "gateway/openai/serving.h"
 #include "inferd/v1/inference.pb.h"
 
@@ -20,7 +20,7 @@ class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
   // Deletes itself when gRPC is done with it.
   static GenerateReactor* Start(const Executor& executor, const Serving& serving, Access& access,
                                 grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
-                                std::atomic<int>& running);
+                                OpenCalls& calls);
 
  private:
   struct State;

@@ -36,7 +36,8 @@ GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const std::string
   record_.endpoint = "grpc " + method;
 }
 
-absl::Status GrpcRequest::AdmitWithoutModel(Access& access) {
+absl::Status GrpcRequest::AdmitWithoutModel(const Serving& serving, Access& access) {
+  RETURN_IF_ERROR(CheckServing(serving));
   ASSIGN_OR_RETURN(key_, access.Check(Metadata(context_, "authorization"), PeerHost(context_.peer())));
   if (key_ != nullptr) record_.key_name = key_->name;
   return absl::OkStatus();
@@ -45,7 +46,7 @@ absl::Status GrpcRequest::AdmitWithoutModel(Access& access) {
 bool GrpcRequest::MaySee(const std::string& model) const { return key_ == nullptr || key_->MayUse(model); }
 
 absl::StatusOr<std::string> GrpcRequest::Admit(const Serving& serving, Access& access, const std::string& named) {
-  RETURN_IF_ERROR(AdmitWithoutModel(access));
+  RETURN_IF_ERROR(AdmitWithoutModel(serving, access));
   ASSIGN_OR_RETURN(record_.model, ResolveModel(serving, key_.get(), named));
   return record_.model;
 }

@@ -25,11 +25,11 @@ class GrpcRequest {
   // The request id is the metadata x-request-id where it is sane, else `offered_id` where that is, else a new one.
   GrpcRequest(grpc::CallbackServerContext& context, const std::string& method, const std::string& offered_id);
 
-  // The model's name, after key and rate were checked. See Access::Check and ResolveModel for the errors.
+  // The model's name, after key and rate were checked. See CheckServing, Access::Check and ResolveModel for the errors.
   absl::StatusOr<std::string> Admit(const Serving& serving, Access& access, const std::string& named);
 
   // The same for a call that names no model.
-  absl::Status AdmitWithoutModel(Access& access);
+  absl::Status AdmitWithoutModel(const Serving& serving, Access& access);
   bool MaySee(const std::string& model) const;
 
   // The status for the client, with what to retry after in the trailer; also writes log line and metrics.

@@ -17,13 +17,16 @@ namespace {
 template <typename Request, typename Response>
 struct Unary {
   Unary(grpc::CallbackServerContext& with, const std::string& method, const std::string& id, const Request& from,
-        Response& to)
-      : context(with), call(with, method, id), request(from), response(to), reactor(with.DefaultReactor()) {}
+        Response& to, OpenCalls& all)
+      : context(with), call(with, method, id), request(from), response(to), reactor(with.DefaultReactor()), calls(all) {
+    calls.Enter();
+  }
   grpc::CallbackServerContext& context;
   GrpcRequest call;
   Request request;
   Response& response;
   grpc::ServerUnaryReactor* reactor;
+  OpenCalls& calls;
 };
 
 // Admits the call, sends it to a worker by `start(stub, context, request, response, done)` and finishes it.
@@ -46,11 +49,12 @@ Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving ser
     if (answer.ok()) unary->response = *std::move(answer);
   }
   unary->reactor->Finish(unary->call.End(status, serving.metrics));
+  unary->calls.Leave();
 }
 
 Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListModelsResponse>> unary, Serving serving,
                          Access& access, Executor executor) {
-  absl::Status status = unary->call.AdmitWithoutModel(access);
+  absl::Status status = unary->call.AdmitWithoutModel(serving, access);
   if (status.ok()) {
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
     for (const ModelRoute& route : table->models()) {
@@ -60,15 +64,16 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
     }
   }
   unary->reactor->Finish(unary->call.End(status, serving.metrics));
+  unary->calls.Leave();
 }
 
 // Starts RunUnary on a loop of the pool.
 template <typename Request, typename Response, typename StartFunction>
-grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Access& access,
+grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Access& access, OpenCalls& calls,
                                      grpc::CallbackServerContext& context, const std::string& method,
                                      const std::string& id, const Request& request, Response& response,
                                      StartFunction start) {
-  auto unary = std::make_unique<Unary<Request, Response>>(context, method, id, request, response);
+  auto unary = std::make_unique<Unary<Request, Response>>(context, method, id, request, response, calls);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool.Next();
   boost::asio::co_spawn(executor, RunUnary(std::move(unary), serving, access, executor, start), boost::asio::detached);
@@ -79,12 +84,12 @@ grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Acces
 
 grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::CallbackServerContext* context,
                                                                         const v1::GenerateRequest* request) {
-  return GenerateReactor::Start(pool_.Next(), serving_, access_, *context, *request, running_);
+  return GenerateReactor::Start(pool_.Next(), serving_, access_, *context, *request, calls_);
 }
 
 grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
                                                   v1::EmbedResponse* response) {
-  return StartUnary(pool_, serving_, access_, *context, "Embed", request->request_id(), *request, *response,
+  return StartUnary(pool_, serving_, access_, calls_, *context, "Embed", request->request_id(), *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->Embed(client_context, from, to, std::move(done));
                     });
@@ -93,7 +98,7 @@ grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* c
 grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,
                                                      const v1::TokenizeRequest* request,
                                                      v1::TokenizeResponse* response) {
-  return StartUnary(pool_, serving_, access_, *context, "Tokenize", "", *request, *response,
+  return StartUnary(pool_, serving_, access_, calls_, *context, "Tokenize", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->Tokenize(client_context, from, to, std::move(done));
                     });
@@ -102,7 +107,7 @@ grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerContext* context,
                                                        const v1::DetokenizeRequest* request,
                                                        v1::DetokenizeResponse* response) {
-  return StartUnary(pool_, serving_, access_, *context, "Detokenize", "", *request, *response,
+  return StartUnary(pool_, serving_, access_, calls_, *context, "Detokenize", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->Detokenize(client_context, from, to, std::move(done));
                     });
@@ -111,7 +116,7 @@ grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerConte
 grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerContext* context,
                                                           const v1::ApplyTemplateRequest* request,
                                                           v1::ApplyTemplateResponse* response) {
-  return StartUnary(pool_, serving_, access_, *context, "ApplyTemplate", "", *request, *response,
+  return StartUnary(pool_, serving_, access_, calls_, *context, "ApplyTemplate", "", *request, *response,
                     [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
                       stub.async()->ApplyTemplate(client_context, from, to, std::move(done));
                     });
@@ -121,7 +126,7 @@ grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerConte
                                                        const v1::ListModelsRequest* request,
                                                        v1::ListModelsResponse* response) {
   auto unary = std::make_unique<Unary<v1::ListModelsRequest, v1::ListModelsResponse>>(*context, "ListModels", "",
-                                                                                      *request, *response);
+                                                                                      *request, *response, calls_);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool_.Next();
   boost::asio::co_spawn(executor, RunListModels(std::move(unary), serving_, access_, executor), boost::asio::detached);

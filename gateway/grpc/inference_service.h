@@ -5,8 +5,7 @@
 //   builder.RegisterService(&service);
 #pragma once
 
-#include <atomic>
-
+#include "config/base/open_calls.h"
 #include "gateway/openai/serving.h"
 #include "inferd/v1/inference.grpc.pb.h"
 
@@ -33,14 +32,13 @@ class InferenceService : public v1::Inference::CallbackService {
   grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
                                        v1::ListModelsResponse* response) override;
 
-  // Calls that have not ended.
-  int running() const { return running_; }
+  OpenCalls& calls() { return calls_; }
 
  private:
   IoPool& pool_;
   const Serving serving_;
   Access& access_;
-  std::atomic<int> running_{0};
+  OpenCalls calls_;
 };
 
 }  // namespace inferd::gateway

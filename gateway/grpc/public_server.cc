@@ -59,12 +59,17 @@ void PublicServer::Listen(UniqueFd listener, ConnectionLimit& limit, const std::
       });
 }
 
+void PublicServer::AwaitNoCall(TimePoint deadline) {
+  parts_->server->GetHealthCheckService()->SetServingStatus(false);
+  parts_->service.calls().WaitForNone(deadline);
+}
+
 bool PublicServer::Drain(TimePoint deadline) {
   if (parts_->acceptor) parts_->acceptor->Stop();
   parts_->server->GetHealthCheckService()->SetServingStatus(false);
   auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
   parts_->server->Shutdown(std::chrono::system_clock::now() + left);
-  return parts_->service.running() == 0;
+  return parts_->service.calls().WaitForNone(std::chrono::steady_clock::now()) == 0;
 }
 
 }  // namespace inferd::gateway

@@ -34,6 +34,8 @@ class PublicServer {
   // Accepts while `limit` has room; it must outlive the pool's threads. `health_name`: a further name that the health
   // service knows this server by; empty: none.
   void Listen(UniqueFd listener, ConnectionLimit& limit, const std::string& health_name);
+  // Health says NOT_SERVING; waits until no call runs.
+  void AwaitNoCall(TimePoint deadline);
   // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended
   // in time.
   bool Drain(TimePoint deadline);

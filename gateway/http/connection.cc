@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <exception>
 
@@ -17,6 +18,8 @@ namespace {
 namespace http = boost::beast::http;
 using std::chrono::steady_clock;
 
+// For a client that was told to keep the connection and sends another request while the server drains.
+constexpr std::chrono::milliseconds kLastRequestWait{1'000};
 // A refused request's body up to this size is read and dropped, so that the connection lives on.
 constexpr uint64_t kSkippableBodyBytes = 64 * 1024;
 // Bytes of chunk framing that may come with a byte of content, and for an empty body.
@@ -42,11 +45,11 @@ Request MakeRequest(const http::request<http::string_body>& message, bool keep_a
 }  // namespace
 
 Connection::Connection(std::shared_ptr<StreamSocket> socket, Application& application, const HttpOptions& options,
-                       const std::atomic<bool>& draining)
-    : socket_(std::move(socket)), application_(application), options_(options), draining_(draining) {}
+                       ConnectionsShared& shared)
+    : socket_(std::move(socket)), application_(application), options_(options), shared_(shared) {}
 
 Task<void> Connection::Serve() {
-  while (!draining_) {
+  while (true) {
     idle_ = true;
     std::optional<std::string> head = co_await ReadHead();
     if (!head) break;
@@ -58,7 +61,8 @@ Task<void> Connection::Serve() {
 
 Task<std::optional<std::string>> Connection::ReadHead() {
   std::string& input = socket_->input();
-  TimePoint deadline = steady_clock::now() + options_.idle_timeout;
+  TimePoint deadline = steady_clock::now() +
+                       (shared_.draining ? std::min(kLastRequestWait, options_.idle_timeout) : options_.idle_timeout);
   while (true) {
     // RFC 9112 section 2.2: an empty line before the request line is to be ignored.
     while (input.starts_with("\r\n")) input.erase(0, 2);
@@ -84,7 +88,7 @@ Task<std::optional<std::string>> Connection::ReadHead() {
       co_return head;
     }
     bool more = co_await socket_->WaitForInput(deadline);
-    if (!more && !idle_ && !socket_->ended()) co_await RefuseHead(408, "the request head did not arrive in time");
+    if (!more && !idle_ && !socket_->input_ended()) co_await RefuseHead(408, "the request head did not arrive in time");
     if (!more) co_return std::nullopt;
   }
 }
@@ -124,7 +128,7 @@ Task<bool> Connection::ServeRequest(std::string_view head) {
 
   Exchange exchange(*socket_, MakeRequestId(View(parser.get()["X-Request-Id"])));
   exchange.request = MakeRequest(parser.get(), parser.keep_alive(), *std::move(path));
-  exchange.AllowKeepAlive(exchange.request.keep_alive && !draining_);
+  exchange.AllowKeepAlive(exchange.request.keep_alive && !shared_.draining);
   if (too_large) {
     exchange.ForbidKeepAlive();
     co_await Answer(exchange, 413, fmt::format("the body is larger than {} bytes", options_.max_body_bytes));
@@ -132,25 +136,31 @@ Task<bool> Connection::ServeRequest(std::string_view head) {
     co_await SkipBody(exchange, parser);
     co_await exchange.Respond(*std::move(refusal));
   } else {
-    BodyResult body = co_await ReadBody(exchange, parser);
-    if (body == BodyResult::kClientGone) exchange.record.client_gone = true;
-    if (body == BodyResult::kComplete) {
-      exchange.request.body = std::move(parser.get().body());
-      try {
-        co_await application_.Handle(exchange);
-      } catch (const std::exception&) {
-        // The client learns no detail.
-        exchange.ForbidKeepAlive();
-      }
-      if (!exchange.answered()) {
-        exchange.ForbidKeepAlive();
-        co_await Answer(exchange, 500, "internal error");
-      }
-    }
+    shared_.requests.Enter();
+    co_await TakeAndHandle(exchange, parser);
+    shared_.requests.Leave();
   }
   exchange.OnClientGone(nullptr);
   application_.Finished(exchange);
   co_return exchange.keep_alive() && !exchange.client_gone();
+}
+
+Task<void> Connection::TakeAndHandle(Exchange& exchange, Parser& parser) {
+  BodyResult body = co_await ReadBody(exchange, parser);
+  if (body == BodyResult::kClientGone) exchange.record.client_gone = true;
+  if (body != BodyResult::kComplete) co_return;
+  exchange.request.body = std::move(parser.get().body());
+  try {
+    co_await application_.Handle(exchange);
+    if (!exchange.answered()) exchange.record.reason = "the handler gave no answer";
+  } catch (const std::exception& exception) {
+    // The client learns no detail.
+    exchange.record.reason = exception.what();
+    exchange.ForbidKeepAlive();
+  }
+  if (exchange.answered()) co_return;
+  exchange.ForbidKeepAlive();
+  co_await Answer(exchange, 500, "internal error");
 }
 
 Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& parser) {
@@ -182,7 +192,7 @@ Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& pa
     TimePoint deadline = started + options_.body_timeout + std::chrono::seconds(received / (16 * 1024));
     if (!co_await socket_->WaitForInput(deadline)) {
       exchange.ForbidKeepAlive();
-      if (socket_->ended()) co_return BodyResult::kClientGone;
+      if (socket_->input_ended()) co_return BodyResult::kClientGone;
       co_await Answer(exchange, 408, "the request body did not arrive in time");
       co_return BodyResult::kRefused;
     }

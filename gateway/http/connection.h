@@ -1,15 +1,17 @@
 // One client connection: requests one after the other in their order (pipelined ones wait in the input buffer), each
 // checked, parsed, handled and answered before the next is looked at.
 //
-//   co_await Connection(socket, application, options, draining).Serve();
+//   co_await Connection(socket, application, options, shared).Serve();
 #pragma once
 
+#include <atomic>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "config/base/open_calls.h"
 #include "gateway/http/application.h"
 #include "gateway/http/stream_socket.h"
 
@@ -28,11 +30,18 @@ struct HttpOptions {
   size_t max_connections = 16'384;
 };
 
+// What all connections of a server share.
+struct ConnectionsShared {
+  // Each connection answers one request more, if it comes soon, and says that it is the last.
+  std::atomic<bool> draining{false};
+  // Requests that were not refused by their head.
+  OpenCalls requests;
+};
+
 class Connection {
  public:
-  // `draining` true: the request at hand is answered, then the connection ends.
   Connection(std::shared_ptr<StreamSocket> socket, Application& application, const HttpOptions& options,
-             const std::atomic<bool>& draining);
+             ConnectionsShared& shared);
 
   Task<void> Serve();
   // Whether no request is being read or answered.
@@ -47,6 +56,8 @@ class Connection {
   Task<void> RefuseHead(int status, std::string_view message);
   // One request from its head on. False: the connection ends.
   Task<bool> ServeRequest(std::string_view head);
+  // One that its head does not refuse.
+  Task<void> TakeAndHandle(Exchange& exchange, Parser& parser);
   Task<BodyResult> ReadBody(Exchange& exchange, Parser& parser);
   Task<void> SkipBody(Exchange& exchange, Parser& parser);
   Task<void> Answer(Exchange& exchange, int status, std::string_view message);
@@ -54,7 +65,7 @@ class Connection {
   std::shared_ptr<StreamSocket> socket_;
   Application& application_;
   const HttpOptions& options_;
-  const std::atomic<bool>& draining_;
+  ConnectionsShared& shared_;
   bool idle_ = true;
 };
 

@@ -8,7 +8,20 @@ Exchange::Exchange(StreamSocket& socket, std::string id) : request_id(std::move(
 
 bool Exchange::client_gone() const { return socket_.ended(); }
 
-void Exchange::OnClientGone(std::function<void()> callback) { socket_.OnEnded(std::move(callback)); }
+void Exchange::OnClientGone(std::function<void()> callback) {
+  const bool wanted = callback != nullptr;
+  socket_.OnEnded(std::move(callback));
+  socket_.OnInputEnded(wanted ? [this] { Probe(); } : std::function<void()>());
+}
+
+// RFC 9110 section 15.2: every client of HTTP/1.1 takes interim responses. One of HTTP/1.0 gets its answer unprobed.
+void Exchange::Probe() {
+  if (!answered_ && request.minor_version > 0) socket_.TrySend("HTTP/1.1 100 Continue\r\n\r\n");
+  if (filler_.empty()) return;
+  std::string bytes = stream_framing_ == Framing::kUntilClose ? filler_ : "";
+  if (bytes.empty()) AppendChunk(filler_, bytes);
+  socket_.TrySend(bytes);
+}
 
 std::string Exchange::PeerHost() const { return socket_.PeerHost(); }
 
@@ -24,8 +37,9 @@ Task<bool> Exchange::Respond(Response response) {
   co_return sent;
 }
 
-Task<bool> Exchange::StartStream(Response head) {
+Task<bool> Exchange::StartStream(Response head, std::string_view filler) {
   answered_ = true;
+  filler_ = filler;
   record.status = head.status;
   if (request.minor_version == 0) {
     stream_framing_ = Framing::kUntilClose;
@@ -44,6 +58,7 @@ Task<bool> Exchange::Write(std::string_view bytes) {
 }
 
 Task<bool> Exchange::EndStream() {
+  filler_.clear();
   if (stream_framing_ == Framing::kUntilClose) co_return !client_gone();
   co_return co_await socket_.WriteAll("0\r\n\r\n");
 }

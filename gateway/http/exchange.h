@@ -34,7 +34,8 @@ class Exchange {
 
   // Each returns false if the client is gone; the handler then just ends.
   Task<bool> Respond(Response response);
-  Task<bool> StartStream(Response head);
+  // `filler`: bytes that mean nothing between two writes of this stream, such as a comment.
+  Task<bool> StartStream(Response head, std::string_view filler = "");
   Task<bool> Write(std::string_view bytes);
   Task<bool> EndStream();
 
@@ -46,7 +47,8 @@ class Exchange {
   void AllowKeepAlive(bool allow) { keep_alive_ = allow; }
 
   bool client_gone() const;
-  // Called at most once, when the client leaves before the answer is complete.
+  // Called at most once, when the client leaves before the answer is complete. A client that closed its sending side
+  // alone has not left; to tell, it is sent an interim response or the stream's filler.
   void OnClientGone(std::function<void()> callback);
 
   // Address of the client without its port.
@@ -55,11 +57,15 @@ class Exchange {
   Executor executor();
 
  private:
+  void Probe();
+
   StreamSocket& socket_;
   bool answered_ = false;
   bool keep_alive_ = false;
   Framing stream_framing_ = Framing::kChunked;
   std::string stream_buffer_;
+  // Empty outside of a stream.
+  std::string filler_;
 };
 
 }  // namespace inferd::gateway

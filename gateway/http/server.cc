@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 
@@ -41,7 +42,7 @@ void HttpServer::Serve(UniqueFd connection) {
 
 Task<void> HttpServer::ServeConnection(std::shared_ptr<StreamSocket> socket) {
   socket->Start();
-  Connection connection(socket, application_, options_, draining_);
+  Connection connection(socket, application_, options_, shared_);
   auto& table = connections_[pool_.IndexOfThisThread()];
   table.emplace(&connection, socket);
   co_await connection.Serve();
@@ -54,9 +55,10 @@ void HttpServer::CloseIdle(size_t loop) {
   }
 }
 
-bool HttpServer::Drain(TimePoint deadline) {
-  draining_ = true;
+bool HttpServer::Drain(TimePoint deadline, std::chrono::milliseconds linger) {
+  shared_.draining = true;
   for (const auto& acceptor : acceptors_) acceptor->Stop();
+  if (linger.count() > 0) limit_.AwaitNone(std::min(deadline, std::chrono::steady_clock::now() + linger));
   for (size_t loop = 0; loop < pool_.size(); ++loop) {
     boost::asio::post(pool_.At(loop), [this, loop] { CloseIdle(loop); });
   }

@@ -3,10 +3,10 @@
 //   HttpServer server(pool, application, options);
 //   server.Listen(std::move(listening_fd));
 //   ...
-//   server.Drain(deadline);   // no new connection, idle ones closed, running requests finished
+//   server.AwaitNoRequest(deadline);
+//   server.Drain(deadline);          // no new connection, idle ones closed, running requests finished
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -29,9 +29,14 @@ class HttpServer {
   // Serves what connects to `listener`, a listening stream socket, while fewer than max_connections are open.
   void Listen(UniqueFd listener);
 
-  // Stops accepting, closes idle connections, lets the others finish their request. True if all ended in time.
-  // Not to be called on a thread of the pool.
-  bool Drain(TimePoint deadline);
+  // Stops accepting, closes idle connections after `linger`, lets the others finish their request. What arrives until
+  // then is answered as the last request of its connection. True if all ended in time. Not to be called on a thread of
+  // the pool.
+  bool Drain(TimePoint deadline, std::chrono::milliseconds linger = {});
+
+  // Waits until no request runs; those that the application refuses by their head do not count. Not to be called on a
+  // thread of the pool.
+  void AwaitNoRequest(TimePoint deadline) { shared_.requests.WaitForNone(deadline); }
 
   int open_connections() const { return limit_.open(); }
   // To be shared with other ports.
@@ -45,7 +50,7 @@ class HttpServer {
   IoPool& pool_;
   Application& application_;
   const HttpOptions options_;
-  std::atomic<bool> draining_{false};
+  ConnectionsShared shared_;
   ConnectionLimit limit_;
   std::vector<std::shared_ptr<Acceptor>> acceptors_;
   // One table for each loop of the pool, touched on that loop's thread alone.

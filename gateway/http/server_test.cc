@@ -3,98 +3,16 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/socket.h>
 
-#include <atomic>
 #include <string>
 
-#include "config/base/address.h"
-#include "gateway/testing/raw_client.h"
+#include "gateway/testing/server_fixture.h"
 
 namespace inferd::gateway {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-// Echoes method, path and body; "/stream" streams the body twice, "/hang" answers when the client is gone, "/flood"
-// streams until the client is gone, "/refuse" is refused before its body is read.
-class EchoApplication : public Application {
- public:
-  std::optional<Response> Refuse(Exchange& exchange) override {
-    if (exchange.request.path != "/refuse") return std::nullopt;
-    return Response{.status = 401, .body = "refused"};
-  }
-
-  Task<void> Handle(Exchange& exchange) override {
-    const std::string& path = exchange.request.path;
-    if (path == "/stream") {
-      Response head;
-      co_await exchange.StartStream(std::move(head));
-      co_await exchange.Write(exchange.request.body);
-      co_await exchange.Write(exchange.request.body);
-      co_await exchange.EndStream();
-    } else if (path == "/flood") {
-      const std::string block(1 << 16, 'x');
-      Response head;
-      bool connected = co_await exchange.StartStream(std::move(head));
-      while (connected) connected = co_await exchange.Write(block);
-      ++gone;
-    } else if (path == "/hang") {
-      Signal left(exchange.executor());
-      exchange.OnClientGone([&] { left.Notify(); });
-      ++hanging;
-      co_await left.Wait(TimePoint::max());
-      ++gone;
-    } else if (path != "/nothing") {
-      Response response;
-      response.body = exchange.request.method + " " + path + " " + exchange.request.body;
-      co_await exchange.Respond(std::move(response));
-    }
-  }
-
-  Response MakeError(int status, std::string_view message, Exchange&) override {
-    return Response{.status = status, .body = std::string(message)};
-  }
-  void Finished(const Exchange&) override { ++finished; }
-
-  std::atomic<int> gone{0};
-  std::atomic<int> hanging{0};
-  std::atomic<int> finished{0};
-};
-
-class ServerTest : public testing::Test {
- protected:
-  void Start(HttpOptions options = {}) {
-    auto listener = Listen(*ParseAddress("127.0.0.1:0"));
-    ASSERT_TRUE(listener.ok());
-    port_ = BoundAddress(listener->get()).port;
-    server_ = std::make_unique<HttpServer>(pool_, application_, options);
-    server_->Listen(*std::move(listener));
-  }
-  void TearDown() override { pool_.Stop(); }
-
-  RawClient::Reply Send(const std::string& bytes) {
-    RawClient client(port_);
-    client.Send(bytes);
-    return client.ReadReply();
-  }
-
-  // Waits for what another thread is about to do.
-  template <typename Condition>
-  static bool Eventually(Condition condition) {
-    for (auto end = steady_clock::now() + std::chrono::seconds(20); steady_clock::now() < end;
-         std::this_thread::yield()) {
-      if (condition()) return true;
-    }
-    return false;
-  }
-
-  EchoApplication application_;
-  IoPool pool_{2};
-  std::unique_ptr<HttpServer> server_;
-  int port_ = 0;
-};
 
 const std::string kHost = "Host: a\r\n";
 
@@ -320,25 +238,6 @@ TEST_F(ServerTest, StreamsToHttp10UntilClose) {
   EXPECT_EQ(reply.body, "hihi");
 }
 
-TEST_F(ServerTest, NoticesAClientThatLeavesWhileItsAnswerIsMade) {
-  Start();
-  RawClient client(port_);
-  client.Send("GET /hang HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(Eventually([&] { return application_.hanging == 1; }));
-  client.Close();
-  EXPECT_TRUE(Eventually([&] { return application_.gone == 1; }));
-}
-
-TEST_F(ServerTest, DropsAClientThatNeverReads) {
-  HttpOptions options;
-  options.write_stall = milliseconds(200);
-  Start(options);
-  RawClient client(port_);
-  client.Send("GET /flood HTTP/1.1\r\nHost: a\r\n\r\n");
-  EXPECT_TRUE(Eventually([&] { return application_.gone == 1; }));
-  EXPECT_TRUE(Eventually([&] { return server_->open_connections() == 0; }));
-}
-
 TEST_F(ServerTest, SaysInternalErrorWhereAHandlerDoesNotAnswer) {
   Start();
   EXPECT_EQ(Send("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").status, 500);
@@ -350,29 +249,6 @@ TEST_F(ServerTest, ReturnsASaneRequestIdAndReplacesOthers) {
   std::string made = Send("GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: a b\r\n\r\n").headers["x-request-id"];
   EXPECT_EQ(made.size(), 28u);
   EXPECT_TRUE(made.starts_with("req-"));
-}
-
-TEST_F(ServerTest, ConnectionsBeyondTheLimitWaitForRoom) {
-  HttpOptions options;
-  options.max_connections = 2;
-  Start(options);
-  RawClient first(port_), second(port_), third(port_);
-  ASSERT_TRUE(Eventually([&] { return server_->open_connections() == 2; }));
-  third.Send("GET /third HTTP/1.1\r\nHost: a\r\n\r\n");
-  first.Close();
-  EXPECT_EQ(third.ReadReply().body, "GET /third ");
-}
-
-TEST_F(ServerTest, DrainFinishesRequestsAndRefusesConnections) {
-  Start();
-  RawClient idle(port_), busy(port_);
-  busy.Send("GET /hang HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(Eventually([&] { return application_.hanging == 1 && server_->open_connections() == 2; }));
-  EXPECT_FALSE(server_->Drain(steady_clock::now() + milliseconds(50)));
-  EXPECT_TRUE(idle.IsClosed());
-  busy.Close();
-  EXPECT_TRUE(server_->Drain(steady_clock::now() + std::chrono::seconds(20)));
-  EXPECT_FALSE(RawClient(port_).Send("x") && RawClient(port_).Send("x"));
 }
 
 }  // namespace

@@ -50,22 +50,35 @@ void StreamSocket::Start() {
 }
 
 Task<void> StreamSocket::ReadUntilEnd() {
-  while (!ended_) {
+  bool half_closed = false;
+  while (!ended_ && !half_closed) {
     while (input_.size() >= kMaxInputBytes && !ended_) co_await input_consumed_.Wait(TimePoint::max());
     auto [wait_error] = co_await socket_.async_wait(Socket::wait_read, kTuple);
     if (wait_error || ended_) break;
     std::array<char, 16 * 1024> buffer;
     ssize_t received = recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (received < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (received <= 0) break;
+    if (received < 0) break;
+    half_closed = received == 0;
     if (!discard_input_) input_.append(buffer.data(), static_cast<size_t>(received));
     input_changed_.Notify();
   }
+  if (half_closed) SetInputEnded();
+  // What is left to learn is that the peer has gone altogether; until we write, nothing tells.
+  if (half_closed && !ended_) co_await socket_.async_wait(Socket::wait_error, kTuple);
   SetEnded();
+}
+
+void StreamSocket::SetInputEnded() {
+  if (std::exchange(input_ended_, true)) return;
+  input_changed_.Notify();
+  if (auto callback = std::exchange(on_input_ended_, nullptr)) callback();
 }
 
 void StreamSocket::SetEnded() {
   if (std::exchange(ended_, true)) return;
+  on_input_ended_ = nullptr;
+  SetInputEnded();
   input_changed_.Notify();
   input_consumed_.Notify();
   if (auto callback = std::exchange(on_ended_, nullptr)) callback();
@@ -77,7 +90,7 @@ void StreamSocket::Consumed() {
 
 Task<bool> StreamSocket::WaitForInput(TimePoint deadline) {
   size_t before = input_.size();
-  while (input_.size() == before && !ended_) {
+  while (input_.size() == before && !input_ended_) {
     if (!co_await input_changed_.Wait(deadline)) break;
   }
   co_return input_.size() > before;
@@ -88,7 +101,21 @@ void StreamSocket::OnEnded(std::function<void()> callback) {
   if (ended_ && on_ended_) std::exchange(on_ended_, nullptr)();
 }
 
+void StreamSocket::OnInputEnded(std::function<void()> callback) {
+  on_input_ended_ = std::move(callback);
+  if (input_ended_ && !ended_ && on_input_ended_) std::exchange(on_input_ended_, nullptr)();
+}
+
+void StreamSocket::TrySend(std::string_view bytes) {
+  if (writing_ || !socket_.is_open()) return;
+  const ssize_t sent = send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  const bool no_room = sent < 0 && (errno == EAGAIN || errno == EINTR);
+  // A part of it would garble what comes next.
+  if (!no_room && sent != static_cast<ssize_t>(bytes.size())) Close();
+}
+
 Task<bool> StreamSocket::WriteAll(std::string_view bytes) {
+  writing_ = true;
   while (!bytes.empty() && socket_.is_open()) {
     ssize_t sent = send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
@@ -104,6 +131,7 @@ Task<bool> StreamSocket::WriteAll(std::string_view bytes) {
     auto [wait_error] = co_await socket_.async_wait(Socket::wait_write, kTuple);
     if (wait_error) break;
   }
+  writing_ = false;
   if (!bytes.empty()) Close();
   co_return bytes.empty();
 }
@@ -115,7 +143,7 @@ Task<void> StreamSocket::CloseGently() {
   input_.clear();
   Consumed();
   TimePoint deadline = std::chrono::steady_clock::now() + kLinger;
-  while (!ended_ && co_await input_changed_.Wait(deadline)) {
+  while (!input_ended_ && co_await input_changed_.Wait(deadline)) {
   }
   Close();
 }

@@ -1,4 +1,4 @@
-// GET /health: the gateway lives. GET /ready: every model that should serve does.
+// GET /health: the gateway lives. GET /ready: every model that should serve does, and the daemon is not about to end.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -30,7 +30,8 @@ Task<void> ServeHealth(const Serving&, Exchange& exchange) {
 
 Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  bool ready = serving.upstream.routes.known();
+  const bool draining = serving.upstream.shutting_down;
+  bool ready = serving.upstream.routes.known() && !draining;
   json::array models;
   for (const ModelRoute& route : table->models()) {
     if (route.expected && !route.serving()) ready = false;
@@ -45,9 +46,9 @@ Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   }
   Response response;
   response.status = ready ? 200 : 503;
-  if (!ready) exchange.record.error_code = "not_ready";
+  if (!ready) exchange.record.error_code = draining ? "draining" : "not_ready";
   json::object body;
-  body["status"] = ready ? "ready" : "not ready";
+  body["status"] = ready ? "ready" : draining ? "draining" : "not ready";
   body["models"] = std::move(models);
   response.body = json::serialize(body);
   co_await exchange.Respond(std::move(response));

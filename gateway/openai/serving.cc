@@ -56,6 +56,13 @@ std::string CacheSaltOf(const ApiKey* key, std::string_view salt) {
   return absl::BytesToHexString(absl::string_view(hash.data(), hash.size()));
 }
 
+absl::Status CheckServing(const Serving& serving) {
+  if (!serving.upstream.shutting_down) return absl::OkStatus();
+  absl::Status status = Unavailable("the server is shutting down");
+  SetRetryAfter(status, kNotReadyRetrySeconds);
+  return status;
+}
+
 std::string MakeAnswerId(std::string_view prefix) { return std::string(prefix) + RandomHex(24); }
 
 int64_t UnixNow() {

@@ -34,6 +34,9 @@ uint64_t StickyOf(const ApiKey* key, const std::string& user);
 // The salt of a request's cached prefixes: the client's own, and with a key one that no client of another key can have.
 std::string CacheSaltOf(const ApiKey* key, std::string_view salt);
 
+// Whether new requests are taken. UNAVAILABLE with the time to retry after: the daemon ends.
+absl::Status CheckServing(const Serving& serving);
+
 // "chatcmpl-" and 24 hex digits.
 std::string MakeAnswerId(std::string_view prefix);
 

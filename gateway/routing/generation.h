@@ -13,6 +13,7 @@
 // calls on the executor's thread.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,8 @@ struct Upstream {
   // Longest wait for a worker that is about to be ready: at the start, and in the middle of a stream.
   std::chrono::milliseconds start_wait{10'000};
   std::chrono::milliseconds resume_wait{60'000};
+  // The daemon ends: what runs is finished, nothing is begun.
+  std::atomic<bool> shutting_down{false};
 };
 
 // For Retry-After where a model is not ready and nothing says when it will be.

@@ -50,6 +50,8 @@ bool RawClient::IsClosed() {
   return recv(fd_.get(), &byte, 1, 0) <= 0;
 }
 
+void RawClient::CloseSendingSide() { shutdown(fd_.get(), SHUT_WR); }
+
 RawClient::Reply RawClient::ReadReply(bool head) {
   Reply reply;
   size_t end;

@@ -32,6 +32,8 @@ class RawClient {
   // Whether the server closes within a second or so, without sending anything first.
   bool IsClosed();
   void Close() { fd_.Reset(); }
+  // What the server sends can still be read.
+  void CloseSendingSide();
   int fd() const { return fd_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-#include "worker/open_calls.h"
+#include "config/base/open_calls.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-namespace inferd::worker {
+namespace inferd {
 namespace {
 
 using std::chrono::milliseconds;
@@ -42,4 +42,4 @@ TEST(OpenCalls, WaitsUntilTheLastHasLeft) {
 }
 
 }  // namespace
-}  // namespace inferd::worker
+}  // namespace inferd

@@ -1,5 +1,5 @@
-// How many streams are open: an answer that the engine has finished may still be on its way to a client that reads
-// slowly.
+// How many calls are open, and waiting for the last: an answer that is finished may still be on its way to a client
+// that reads slowly.
 //
 //   OpenCalls open;
 //   open.Enter(); ... open.Leave();
@@ -14,7 +14,7 @@
 #include "absl/time/time.h"
 #include "config/base/clock.h"
 
-namespace inferd::worker {
+namespace inferd {
 
 class OpenCalls {
  public:
@@ -41,4 +41,4 @@ class OpenCalls {
   size_t open_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace inferd::worker
+}  // namespace inferd
