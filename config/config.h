@@ -90,6 +90,7 @@ struct AuthOptions {
 
 struct LimitOptions {
   uint64_t body = uint64_t{10} << 20;
+  uint64_t all_bodies = uint64_t{1} << 30;
   uint64_t header = uint64_t{16} << 10;
   // From the first byte of a request to the end of its headers.
   Milliseconds header_timeout{10'000};

@@ -1,6 +1,7 @@
 // Rules between options, checked after each option has been read by itself.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "config/base/status.h"
 #include "config/options.h"
@@ -42,6 +43,28 @@ absl::Status CheckNames(const std::vector<ModelOptions>& models) {
   return absl::OkStatus();
 }
 
+// Whether two listeners cannot exist beside each other.
+bool Overlap(const Address& a, const Address& b) {
+  if (a.is_unix() || b.is_unix()) return a == b;
+  if (a.port != b.port || a.port == 0) return false;
+  const auto is_v6 = [](const Address& address) { return address.host.find(':') != std::string::npos; };
+  if (a.host == b.host || a.host == "::" || b.host == "::") return true;
+  return is_v6(a) == is_v6(b) && (a.host == "0.0.0.0" || b.host == "0.0.0.0");
+}
+
+absl::Status CheckListeners(const ListenOptions& listen) {
+  const std::pair<std::string_view, const Address*> all[] = {
+      {"listen.http", &listen.http}, {"listen.grpc", &listen.grpc}, {"listen.admin", &listen.admin}};
+  for (const auto& [option, address] : all) {
+    for (const auto& [before, other] : all) {
+      if (before == option) break;
+      if (!Overlap(*address, *other)) continue;
+      return InvalidArgument("{}: {} is taken by {}, {}", option, address->ToString(), before, other->ToString());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status FinishConfig(Config& config) {
@@ -58,6 +81,11 @@ absl::Status FinishConfig(Config& config) {
   if (!config.listen.grpc.IsLoopback()) {
     return InvalidArgument("listen.grpc: {} is not on loopback: gRPC is without TLS, use 127.0.0.1 or a unix socket",
                            config.listen.grpc.ToString());
+  }
+  RETURN_IF_ERROR(CheckListeners(config.listen));
+  if (config.limits.all_bodies < config.limits.body) {
+    return InvalidArgument("limits.all_bodies: {} bytes are less than limits.body, {}", config.limits.all_bodies,
+                           config.limits.body);
   }
   const SupervisorOptions& supervisor = config.supervisor;
   if (supervisor.restart.first_delay > supervisor.restart.max_delay) {

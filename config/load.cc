@@ -2,27 +2,22 @@
 // Exceptions of the yaml-cpp library end here.
 #include "config/load.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "config/base/status.h"
-#include "config/base/unique_fd.h"
 #include "config/environment.h"
 #include "config/options.h"
 #include "config/units.h"
+#include "config/yaml_text.h"
 
 namespace inferd::config {
 namespace {
-
-constexpr size_t kMaxFileBytes = 4 << 20;
 
 // The error nearest to the start of the file, wherever the table asks for its option.
 class FirstError {
@@ -30,12 +25,18 @@ class FirstError {
   explicit FirstError(std::string file) : file_(std::move(file)) {}
 
   void Add(const YAML::Mark& mark, std::string_view key, std::string_view message) {
-    const int line = mark.line + 1;
+    const int line = std::max(mark.line, 0) + 1;
     if (!status_.ok() && line_ <= line) return;
     line_ = line;
     status_ = InvalidArgument("{}:{}: {}{}{}", file_, line, key, key.empty() ? "" : ": ", message);
   }
   const absl::Status& status() const { return status_; }
+
+  // A key that has to be there; less to the point than whatever is wrong with those that are.
+  void AddMissing(const YAML::Mark& mark, std::string_view key, std::string_view message) {
+    missing_ = InvalidArgument("{}:{}: {}: {}", file_, std::max(mark.line, 0) + 1, key, message);
+  }
+  const absl::Status& missing() const { return missing_; }
 
   // Remembers where the value of an option stands, for errors of rules between options.
   void Locate(std::string key, const YAML::Mark& mark) { lines_[std::move(key)] = mark.line + 1; }
@@ -51,6 +52,7 @@ class FirstError {
   std::map<std::string, int> lines_;
   int line_ = 0;
   absl::Status status_;
+  absl::Status missing_;
 };
 
 std::string_view KindOf(const YAML::Node& node) {
@@ -162,9 +164,12 @@ class YamlReader : public OptionVisitor {
     section.RefuseUnknown();
   }
 
-  void Sections(const Option& option, SectionList& list) override {
+  void Sections(const Option& option, SectionList& list, Presence presence) override {
     const YAML::Node* node = Find(option);
-    if (node == nullptr || node->IsNull()) return;
+    if (node == nullptr && presence == Presence::kRequired) {
+      error_.AddMissing(mark_, Path(option.name), "required key is missing ([] for an empty list)");
+    }
+    if (node == nullptr || (node->IsNull() && presence == Presence::kOptional)) return;
     if (!node->IsSequence()) return Fail(option, *node, fmt::format("{}, expected a list", KindOf(*node)));
     for (size_t i = 0; i < node->size(); ++i) {
       list.Append();
@@ -227,24 +232,9 @@ class YamlReader : public OptionVisitor {
   std::set<std::string> known_;
 };
 
-absl::StatusOr<std::string> ReadFile(const std::string& file) {
-  UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return FromErrno(errno, file);
-  std::string text;
-  char buffer[16384];
-  for (;;) {
-    const ssize_t count = read(fd.get(), buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FromErrno(errno, file);
-    if (count == 0) return text;
-    text.append(buffer, static_cast<size_t>(count));
-    if (text.size() > kMaxFileBytes) return InvalidArgument("{}: larger than {} bytes", file, kMaxFileBytes);
-  }
-}
-
 void ReadOptions(std::string_view text, Config& config, FirstError& error) {
   try {
-    YamlReader reader(YAML::Load(std::string(text)), "", error);
+    YamlReader reader(LoadSingleDocument(std::string(text)), "", error);
     VisitOptions(config, reader);
     reader.RefuseUnknown();
   } catch (const YAML::Exception& exception) {
@@ -272,11 +262,12 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   MakeAbsolute(config.auth.keys_file, directory);
   MakeAbsolute(config.run_directory, directory);
   RETURN_IF_ERROR(error.AtItsLine(FinishConfig(config)));
+  RETURN_IF_ERROR(error.missing());
   return config;
 }
 
 absl::StatusOr<Config> LoadConfig(const std::string& file) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(file));
   ASSIGN_OR_RETURN(Config config, ParseConfig(text, file));
   ASSIGN_OR_RETURN(config.instruction_set, ChosenInstructionSet(config.instruction_set));
   return config;

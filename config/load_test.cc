@@ -22,8 +22,8 @@ std::string ErrorOf(std::string_view text) {
   return std::string(MessageOf(config.status()));
 }
 
-TEST(LoadConfig, EmptyFileGivesTheDefaults) {
-  const auto config = ParseConfig("", kFile);
+TEST(LoadConfig, WhatIsLeftOutHasItsDefault) {
+  const auto config = ParseConfig("models: []\n", kFile);
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->listen.http.ToString(), "127.0.0.1:8080");
   EXPECT_EQ(config->listen.admin.ToString(), "unix:/run/inferd/admin.sock");
@@ -129,9 +129,33 @@ INSTANTIATE_TEST_SUITE_P(
                   "run_directory: /"
                   "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789\n",
                   "1: run_directory:"},
+        BadConfig{"EmptyFile", "", "1: models: required key is missing ([] for an empty list)"},
+        BadConfig{"CommentsAlone", "# nothing\n\n", "1: models: required key is missing"},
+        BadConfig{"NoModels", "log: {level: info}\n", "1: models: required key is missing"},
+        BadConfig{"NothingForModels", "log: {level: info}\nmodels:\n", "2: models: nothing, expected a list"},
+        BadConfig{"SecondDocument", "models: []\n---\nmodels: []\n", "3: a second document begins here"},
+        BadConfig{"TwoListenersOnOnePort", "listen:\n  http: 127.0.0.1:80\n  grpc: 127.0.0.1:80\nmodels: []\n",
+                  "3: listen.grpc: 127.0.0.1:80 is taken by listen.http"},
+        BadConfig{"AListenerOnEveryAddress", "listen: {http: \"0.0.0.0:80\", grpc: 127.0.0.1:80}\nmodels: []\n",
+                  "1: listen.grpc: 127.0.0.1:80 is taken by listen.http, 0.0.0.0:80"},
+        BadConfig{"TwoListenersOnOneSocket", "listen:\n  http: unix:/tmp/a\n  admin: unix:/tmp/a\nmodels: []\n",
+                  "3: listen.admin: unix:/tmp/a is taken by listen.http"},
+        BadConfig{"TheDefaultPortOfAnother", "listen:\n  http: 127.0.0.1:8090\nmodels: []\n", " listen.grpc: "},
+        BadConfig{"AllBodiesBelowOne", "limits: {body: 2MiB, all_bodies: 1MiB}\nmodels: []\n",
+                  "1: limits.all_bodies: 1048576 bytes are less than limits.body"},
         BadConfig{"BrokenYaml", "log: {level: info\n", "2: "},
         BadConfig{"TheFirstOfTwo", "limits: {body: x}\nlog: {level: y}\n", "1: limits.body"}),
     [](const auto& info) { return std::string(info.param.rule); });
+
+TEST(LoadConfig, ADocumentMayEndWithItsMark) {
+  for (const char* text : {"models: []\n---\n", "---\nmodels: []\n...\n", "models: []\n---\n# nothing\n"}) {
+    EXPECT_TRUE(ParseConfig(text, kFile).ok()) << text;
+  }
+}
+
+TEST(LoadConfig, PortsThatTheSystemChoosesDiffer) {
+  EXPECT_TRUE(ParseConfig("listen: {http: 127.0.0.1:0, grpc: 127.0.0.1:0}\nmodels: []\n", kFile).ok());
+}
 
 TEST(LoadConfig, NamesAFileThatIsNotThere) {
   const auto config = LoadConfig("/nowhere/inferd.yaml");

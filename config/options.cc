@@ -98,6 +98,8 @@ void VisitAuth(AuthOptions& o, Visitor& v) {
 
 void VisitLimits(LimitOptions& o, Visitor& v) {
   v.Bytes({"body", "Largest request body."}, o.body, {1024, kGiB});
+  v.Bytes({"all_bodies", "Bodies of all requests at a time, HTTP and gRPC together; what exceeds it gets 503."},
+          o.all_bodies, {1024, 1024 * kGiB});
   v.Bytes({"header", "Largest request line and headers together."}, o.header, {1024, 64 << 10});
   v.Duration({"header_timeout", "Longest time for the headers of a request to arrive."}, o.header_timeout,
              {100, kHourMs});
@@ -147,7 +149,7 @@ void VisitOptions(Config& config, OptionVisitor& v) {
   VisitChoice(v, {"instruction_set", "Variant of the kernels; INFERD_ISA in the environment goes before it."},
               config.instruction_set, InstructionSetNames());
   VectorSections<ModelOptions> models(config.models, VisitModel);
-  v.Sections({"models", "What is served."}, models);
+  v.Sections({"models", "What is served; [] for nothing until `inferctl load`."}, models, Presence::kRequired);
   v.Section({"auth", "Who may ask."}, [&](Visitor& section) { VisitAuth(config.auth, section); });
   v.Section({"limits", "What a client may ask."}, [&](Visitor& section) { VisitLimits(config.limits, section); });
   v.Section({"log", "Lines on standard error."}, [&](Visitor& section) { VisitLog(config.log, section); });

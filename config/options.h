@@ -56,7 +56,7 @@ class OptionVisitor {
   // true or false
   void Flag(const Option& option, bool& value);
   virtual void Section(const Option& option, const std::function<void(OptionVisitor&)>& visit) = 0;
-  virtual void Sections(const Option& option, SectionList& list) = 0;
+  virtual void Sections(const Option& option, SectionList& list, Presence presence = Presence::kOptional) = 0;
 };
 
 std::string_view NameOf(ChatTemplate choice);

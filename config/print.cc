@@ -31,7 +31,7 @@ class YamlPrinter : public OptionVisitor {
     visit(*this);
     out_ << YAML::EndMap;
   }
-  void Sections(const Option& option, SectionList& list) override {
+  void Sections(const Option& option, SectionList& list, Presence) override {
     out_ << YAML::Key << std::string(option.name) << YAML::Value << YAML::BeginSeq;
     for (size_t i = 0; i < list.size(); ++i) {
       out_ << YAML::BeginMap;
@@ -83,7 +83,7 @@ class ReferencePrinter : public OptionVisitor {
     ReferencePrinter inner(out_, static_cast<int>(indent_.size() / 2) + 1);
     visit(inner);
   }
-  void Sections(const Option& option, SectionList& list) override {
+  void Sections(const Option& option, SectionList& list, Presence) override {
     out_ += fmt::format("{0}# {1} A list; of each element:\n{0}{2}:\n", indent_, option.help, option.name);
     if (list.size() == 0) list.Append();
     ReferencePrinter inner(out_, static_cast<int>(indent_.size() / 2) + 1);

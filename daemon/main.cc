@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 
+#include "config/api_keys.h"
 #include "config/base/child_process.h"
 #include "config/base/command_line.h"
 #include "config/base/log.h"
@@ -60,13 +61,15 @@ int Fail(const absl::Status& status, int exit_code) {
   return exit_code;
 }
 
+int Refuse(const absl::Status& status) {
+  fmt::print(stderr, "inferd: {}\n", MessageOf(status));
+  return kExitUsage;
+}
+
 // What a reload would refuse, is refused here by the same code.
 int Check(const std::string& file) {
   const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file);
-  if (!config.ok()) {
-    fmt::print(stderr, "inferd: {}\n", MessageOf(config.status()));
-    return kExitUsage;
-  }
+  if (!config.ok()) return Refuse(config.status());
   fmt::print("{}: ok, {} models\n", file, config->config.models.size());
   return kExitDone;
 }
@@ -82,32 +85,48 @@ int Serve(const Flags& flags, const config::Config& config) {
   _exit(exit_code);
 }
 
+// Without a file, and none named, these are the defaults.
+absl::StatusOr<config::Config> ConfigToPrint(const std::string& file, bool named) {
+  absl::StatusOr<config::Config> config = config::LoadConfig(file);
+  if (named || !absl::IsNotFound(config.status())) return config;
+  fmt::print(stderr, "inferd: {} is not there: these are the defaults\n", file);
+  return config::ParseConfig("models: []", file);
+}
+
+int PrintConfig(const Flags& flags, bool named) {
+  const absl::StatusOr<config::Config> config = ConfigToPrint(flags.config, named);
+  if (!config.ok()) return Refuse(config.status());
+  fmt::print("{}", config::PrintConfig(*config));
+  return kExitDone;
+}
+
+int Start(const Flags& flags) {
+  const absl::StatusOr<config::Config> config = config::LoadConfig(flags.config);
+  if (!config.ok()) return Refuse(config.status());
+  if (const absl::Status keys = config::CheckKeysFile(*config); !keys.ok()) return Refuse(keys);
+  return Serve(flags, *config);
+}
+
 int Main(int argc, char** argv) {
   Flags flags;
   flags.programs = DirectoryOfThisProgram();
   CLI::App app("Serves large language models: supervises the gateway and one worker for each model version.", "inferd");
   app.add_option("--config", flags.config, "configuration file (YAML)")->capture_default_str();
-  app.add_flag("--check", flags.check, "check the configuration and that its model files are there, and exit");
-  app.add_flag("--print-config", flags.print_config, "print the effective configuration and exit");
+  app.add_flag("--check", flags.check, "check the configuration, its model files and its keys file, and exit");
+  app.add_flag("--print-config", flags.print_config,
+               "print the effective configuration (the defaults if there is none) and exit");
   app.add_flag("--print-options", flags.print_options, "print every option with its range and meaning and exit");
   app.add_flag("--version", flags.version, "print the version and the kernels in use and exit");
   app.add_option("--programs", flags.programs, "directory of inferd-worker and inferd-gateway")->capture_default_str();
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
 
-  if (flags.version) return PrintVersion(flags.programs);
-  if (flags.print_options) {
-    fmt::print("{}", config::PrintOptionReference());
-    return kExitDone;
-  }
-  const absl::StatusOr<config::Config> config = config::LoadConfig(flags.config);
-  if (!config.ok()) {
-    fmt::print(stderr, "inferd: {}\n", MessageOf(config.status()));
-    return kExitUsage;
-  }
-  if (flags.print_config && !flags.check) fmt::print("{}", config::PrintConfig(*config));
-  if (flags.print_config && !flags.check) return kExitDone;
-  if (flags.check) return Check(flags.config);
-  return Serve(flags, *config);
+  if (flags.print_options) fmt::print("{}", config::PrintOptionReference());
+  const int exit_code = flags.version         ? PrintVersion(flags.programs)
+                        : flags.print_options ? kExitDone
+                        : flags.check         ? Check(flags.config)
+                        : flags.print_config  ? PrintConfig(flags, app.count("--config") > 0)
+                                              : Start(flags);
+  return FinishOutput("inferd", exit_code);
 }
 
 }  // namespace

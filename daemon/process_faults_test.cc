@@ -156,6 +156,7 @@ TEST(ProcessFaults, AGatewayThatRefusesItsConfigurationLeavesTheOldOne) {
   TestDaemon daemon({{"a", ""}}, kQuickRestarts);
   daemon.Start();
   const auto before = daemon.WaitUntilReady();
+  for (const char* file : {"refused.keys", "good.keys"}) daemon.WriteFile(file, "keys: []\n");
   daemon.WriteConfig(std::string("auth: {keys_file: refused.keys}\n") + kQuickRestarts);
   EXPECT_THAT(std::string(MessageOf(daemon.Reload())), HasSubstr("gateway: refused.keys: no keys"));
   EXPECT_EQ(AskHttp(before.http_address()), std::to_string(before.gateway().pid()));

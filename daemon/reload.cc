@@ -1,5 +1,6 @@
 #include "daemon/reload.h"
 
+#include "config/api_keys.h"
 #include "config/base/status.h"
 #include "config/load.h"
 
@@ -70,6 +71,7 @@ void PlanModel(const RunningModel* running, const ModelOptions& next, const File
 absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file) {
   IdentifiedConfig out;
   ASSIGN_OR_RETURN(out.config, config::LoadConfig(file));
+  RETURN_IF_ERROR(config::CheckKeysFile(out.config));
   for (const ModelOptions& model : out.config.models) {
     const absl::StatusOr<FileIdentity> identity = IdentifyFile(model.path);
     if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: model {}", file, model.name));

@@ -16,11 +16,9 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* 
   } catch (const CLI::ParseError& error) {
     // An unknown verb is more to the point than that a verb is missing.
     const std::vector<std::string> unknown = app.remaining();
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty()) {
-      app.exit(CLI::ExtrasError(app.get_name(), unknown), std::cerr, std::cerr);
-    } else {
-      app.exit(error, std::cerr, std::cerr);
-    }
+    const bool unknown_verb = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty();
+    const std::string reason = unknown_verb ? CLI::ExtrasError(app.get_name(), unknown).what() : error.what();
+    std::cerr << app.get_name() << ": " << reason << "\nRun with --help for more information.\n";
     return 2;
   }
 }

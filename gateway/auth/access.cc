@@ -29,8 +29,8 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Create(std::string keys_file, ui
   if (access->keys_file_.empty()) return access;
   absl::MutexLock lock(&access->mutex_);
   access->file_identity_ = IdentityOf(access->keys_file_);
-  ASSIGN_OR_RETURN(ApiKeys keys, LoadApiKeys(access->keys_file_));
-  access->keys_ = std::make_shared<const ApiKeys>(std::move(keys));
+  ASSIGN_OR_RETURN(config::ApiKeys keys, config::LoadApiKeys(access->keys_file_));
+  access->keys_ = std::make_shared<const config::ApiKeys>(std::move(keys));
   return access;
 }
 
@@ -42,23 +42,24 @@ void Access::Refresh() {
     if (identity == file_identity_) return;
     file_identity_ = identity;
   }
-  absl::StatusOr<ApiKeys> keys = LoadApiKeys(keys_file_);
+  absl::StatusOr<config::ApiKeys> keys = config::LoadApiKeys(keys_file_);
   if (!keys.ok()) {
     LogError("the changed keys file is wrong, the former keys stay", {{"error", MessageOf(keys.status())}});
     return;
   }
   LogInfo("read the keys file again", {{"keys", keys->size()}});
   absl::MutexLock lock(&mutex_);
-  keys_ = std::make_shared<const ApiKeys>(*std::move(keys));
+  keys_ = std::make_shared<const config::ApiKeys>(*std::move(keys));
 }
 
-absl::StatusOr<std::shared_ptr<const ApiKey>> Access::Check(std::string_view authorization, const std::string& peer) {
-  std::shared_ptr<const ApiKeys> keys;
+absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_view authorization,
+                                                                    const std::string& peer) {
+  std::shared_ptr<const config::ApiKeys> keys;
   {
     absl::MutexLock lock(&mutex_);
     keys = keys_;
   }
-  std::shared_ptr<const ApiKey> key;
+  std::shared_ptr<const config::ApiKey> key;
   if (keys != nullptr) {
     key = keys->Find(authorization);
     if (key == nullptr) {

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "gateway/auth/api_keys.h"
+#include "config/api_keys.h"
 #include "gateway/limits/rate_limiter.h"
 
 namespace inferd::gateway {
@@ -29,7 +29,7 @@ class Access {
   // Puts the key into the exchange. UNAUTHENTICATED; RESOURCE_EXHAUSTED with the time to retry after.
   absl::Status Admit(Exchange& exchange);
   // The same for callers without HTTP; the key, null where none is asked for.
-  absl::StatusOr<std::shared_ptr<const ApiKey>> Check(std::string_view authorization, const std::string& peer);
+  absl::StatusOr<std::shared_ptr<const config::ApiKey>> Check(std::string_view authorization, const std::string& peer);
 
   // Reads the keys file again if it changed.
   void Refresh();
@@ -41,7 +41,7 @@ class Access {
   const uint32_t requests_per_minute_;
   RateLimiter limiter_;
   absl::Mutex mutex_;
-  std::shared_ptr<const ApiKeys> keys_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const config::ApiKeys> keys_ ABSL_GUARDED_BY(mutex_);
   // Size, time and inode of the file that was read.
   std::string file_identity_ ABSL_GUARDED_BY(mutex_);
 };

@@ -15,10 +15,13 @@
 #include "gateway/openai/serving.h"
 #include "gateway/request_record.h"
 
+namespace inferd::config {
+struct ApiKey;
+}
+
 namespace inferd::gateway {
 
 class Access;
-struct ApiKey;
 
 class GrpcRequest {
  public:
@@ -38,7 +41,7 @@ class GrpcRequest {
   ModelCall MakeCall(const std::string& model, const std::string& user) const;
   const std::string& id() const { return id_; }
   // Null before Admit(), and where no key is asked for.
-  const ApiKey* key() const { return key_.get(); }
+  const config::ApiKey* key() const { return key_.get(); }
   TimePoint arrived() const { return arrived_; }
   TimePoint deadline() const { return deadline_; }
   RequestRecord& record() { return record_; }
@@ -48,7 +51,7 @@ class GrpcRequest {
   std::string id_;
   const TimePoint arrived_ = std::chrono::steady_clock::now();
   TimePoint deadline_ = TimePoint::max();
-  std::shared_ptr<const ApiKey> key_;
+  std::shared_ptr<const config::ApiKey> key_;
   RequestRecord record_;
 };
 

@@ -16,10 +16,13 @@
 #include "gateway/http/task.h"
 #include "gateway/request_record.h"
 
+namespace inferd::config {
+struct ApiKey;
+}
+
 namespace inferd::gateway {
 
 class StreamSocket;
-struct ApiKey;
 
 class Exchange {
  public:
@@ -28,7 +31,7 @@ class Exchange {
   Request request;
   RequestRecord record;
   // Whose request it is; null where no key is asked for.
-  std::shared_ptr<const ApiKey> key;
+  std::shared_ptr<const config::ApiKey> key;
   const std::string request_id;
   const TimePoint arrived = std::chrono::steady_clock::now();
 

@@ -3,8 +3,8 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_from.hpp>
 
+#include "config/api_keys.h"
 #include "config/base/status.h"
-#include "gateway/auth/api_keys.h"
 #include "gateway/http/canonical_path.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/model_info.h"

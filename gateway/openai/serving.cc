@@ -5,9 +5,9 @@
 #include <array>
 
 #include "absl/strings/escaping.h"
+#include "config/api_keys.h"
 #include "config/base/clock.h"
 #include "config/base/status.h"
-#include "gateway/auth/api_keys.h"
 #include "gateway/http/request_id.h"
 #include "gateway/openai/errors.h"
 #include "gateway/openai/valid_text.h"
@@ -20,7 +20,7 @@ constexpr std::string_view kDefaultAlias = "default";
 
 }  // namespace
 
-absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* key, const std::string& named) {
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, const config::ApiKey* key, const std::string& named) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   const ModelRoute* route = table->Find(named.empty() ? kDefaultAlias : std::string_view(named));
   if (route == nullptr && named.empty()) {
@@ -40,13 +40,13 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& excha
   return exchange.record.model;
 }
 
-uint64_t StickyOf(const ApiKey* key, const std::string& user) {
+uint64_t StickyOf(const config::ApiKey* key, const std::string& user) {
   if (!user.empty()) return StickyHash(user);
   if (key != nullptr) return StickyHash(key->name);
   return RandomBits();
 }
 
-std::string CacheSaltOf(const ApiKey* key, std::string_view salt) {
+std::string CacheSaltOf(const config::ApiKey* key, std::string_view salt) {
   if (key == nullptr) return std::string(salt);
   // The length keeps "a" with "b" apart from "ab" with "".
   std::string text = fmt::format("{}:{}{}", key->name.size(), key->name, salt);

@@ -10,10 +10,13 @@
 #include "gateway/http/exchange.h"
 #include "gateway/routing/worker_call.h"
 
+namespace inferd::config {
+struct ApiKey;
+}
+
 namespace inferd::gateway {
 
 class GatewayMetrics;
-struct ApiKey;
 
 struct Serving {
   Upstream& upstream;
@@ -25,14 +28,14 @@ struct Serving {
 // The name (not alias) of the model that a request names; the only model there is, or the one of alias "default", where
 // it names none. `key` null: no key is asked for. The second form notes the model in the exchange's record.
 //   NOT_FOUND; PERMISSION_DENIED the key may not use it; INVALID_ARGUMENT none named and several there
-absl::StatusOr<std::string> ResolveModel(const Serving& serving, const ApiKey* key, const std::string& named);
+absl::StatusOr<std::string> ResolveModel(const Serving& serving, const config::ApiKey* key, const std::string& named);
 absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& exchange, const std::string& named);
 
 // Decides among the versions of a model: the same for all requests of one user, else of one key, else at random.
-uint64_t StickyOf(const ApiKey* key, const std::string& user);
+uint64_t StickyOf(const config::ApiKey* key, const std::string& user);
 
 // The salt of a request's cached prefixes: the client's own, and with a key one that no client of another key can have.
-std::string CacheSaltOf(const ApiKey* key, std::string_view salt);
+std::string CacheSaltOf(const config::ApiKey* key, std::string_view salt);
 
 // Whether new requests are taken. UNAVAILABLE with the time to retry after: the daemon ends.
 absl::Status CheckServing(const Serving& serving);

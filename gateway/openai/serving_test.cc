@@ -4,13 +4,13 @@
 
 #include <set>
 
-#include "gateway/auth/api_keys.h"
+#include "config/api_keys.h"
 
 namespace inferd::gateway {
 namespace {
 
-ApiKey Named(const std::string& name) {
-  ApiKey key;
+config::ApiKey Named(const std::string& name) {
+  config::ApiKey key;
   key.name = name;
   return key;
 }
@@ -21,8 +21,8 @@ TEST(CacheSaltOf, IsTheClientsOwnWithoutKeys) {
 }
 
 TEST(CacheSaltOf, DiffersBetweenKeysWhateverTheySend) {
-  ApiKey a = Named("a");
-  ApiKey ab = Named("ab");
+  config::ApiKey a = Named("a");
+  config::ApiKey ab = Named("ab");
   std::set<std::string> salts = {CacheSaltOf(&a, ""),  CacheSaltOf(&a, "b"),  CacheSaltOf(&a, "bc"),
                                  CacheSaltOf(&ab, ""), CacheSaltOf(&ab, "b"), CacheSaltOf(&ab, "c")};
   EXPECT_EQ(salts.size(), 6u);
@@ -30,8 +30,8 @@ TEST(CacheSaltOf, DiffersBetweenKeysWhateverTheySend) {
 }
 
 TEST(CacheSaltOf, IsTheSameForOneKeyAndSalt) {
-  ApiKey key = Named("a");
-  ApiKey again = Named("a");
+  config::ApiKey key = Named("a");
+  config::ApiKey again = Named("a");
   EXPECT_EQ(CacheSaltOf(&key, "s"), CacheSaltOf(&again, "s"));
   // What the protocol takes.
   EXPECT_EQ(CacheSaltOf(&key, std::string(256, 's')).size(), 64u);

@@ -19,8 +19,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/config.h"
 
-namespace inferd::gateway {
+namespace inferd::config {
 
 struct ApiKey {
   std::string name;
@@ -46,6 +47,11 @@ class ApiKeys {
 
 // INVALID_ARGUMENT names file and line.
 absl::StatusOr<ApiKeys> ParseApiKeys(const std::string& text, std::string_view file);
+// NOT_FOUND, PERMISSION_DENIED...: the file cannot be read.
 absl::StatusOr<ApiKeys> LoadApiKeys(const std::string& file);
 
-}  // namespace inferd::gateway
+// Whether the keys file that a configuration names, if any, can be read and is right: what a check, a start and a
+// reload of the daemon ask.
+absl::Status CheckKeysFile(const Config& config);
+
+}  // namespace inferd::config

@@ -1,10 +1,12 @@
-#include "gateway/auth/api_keys.h"
+#include "config/api_keys.h"
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "config/base/status.h"
 
-namespace inferd::gateway {
+namespace inferd::config {
 namespace {
 
 // sha256("foo") and sha256("bar"), by sha256sum
@@ -56,6 +58,8 @@ TEST(ApiKeys, NamesFileAndLineOfAnError) {
       {fmt::format("keys:\n- {{name: a, sha256: {}, models: []}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, requests_per_minute: many}}", kFoo), "keys.yaml:2"},
       {"keys:\n- [", "keys.yaml:"},
+      {fmt::format("keys:\n- {{name: a, sha256: {0}, sha256: {0}}}", kFoo), "keys.yaml:2"},
+      {fmt::format("keys:\n- {{name: a, sha256: {}}}\n---\nkeys: []\n", kFoo), "keys.yaml:4"},
   };
   for (const auto& [text, place] : cases) {
     auto keys = ParseApiKeys(text, "keys.yaml");
@@ -64,5 +68,18 @@ TEST(ApiKeys, NamesFileAndLineOfAnError) {
   }
 }
 
+TEST(CheckKeysFile, SaysWhatIsWrongWithTheFileThatAConfigurationNames) {
+  Config config;
+  EXPECT_TRUE(CheckKeysFile(config).ok()) << "no key is asked for";
+  config.auth.keys_file = "/nowhere/keys.yaml";
+  EXPECT_EQ(CheckKeysFile(config).code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(MessageOf(CheckKeysFile(config)).starts_with("auth.keys_file: /nowhere/keys.yaml"));
+  config.auth.keys_file = testing::TempDir() + "/keys.yaml";
+  std::ofstream(config.auth.keys_file) << "keys:\n- {name: a}\n";
+  EXPECT_EQ(MessageOf(CheckKeysFile(config)), "auth.keys_file: " + config.auth.keys_file + ":2: sha256 is missing");
+  std::ofstream(config.auth.keys_file) << fmt::format("keys:\n- {{name: a, sha256: {}}}\n", kFoo);
+  EXPECT_TRUE(CheckKeysFile(config).ok()) << CheckKeysFile(config);
+}
+
 }  // namespace
-}  // namespace inferd::gateway
+}  // namespace inferd::config

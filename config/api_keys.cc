@@ -1,19 +1,18 @@
 // Exceptions of the YAML library end here.
-#include "gateway/auth/api_keys.h"
+#include "config/api_keys.h"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "config/base/status.h"
+#include "config/yaml_text.h"
 
-namespace inferd::gateway {
+namespace inferd::config {
 namespace {
 
 constexpr size_t kMaxKeyBytes = 1024;
@@ -33,8 +32,10 @@ absl::StatusOr<ApiKey> ParseKey(const YAML::Node& node, const std::string& place
   if (!node.IsMap()) return InvalidArgument("{}: expected a mapping with name and sha256", place);
   ApiKey key;
   bool has_hash = false;
+  std::set<std::string> seen;
   for (const auto& field : node) {
     std::string name = field.first.as<std::string>();
+    if (!seen.insert(name).second) return InvalidArgument("{}: {} is there twice", place, name);
     if (name == "name") {
       key.name = field.second.as<std::string>();
     } else if (name == "sha256") {
@@ -107,18 +108,20 @@ std::shared_ptr<const ApiKey> ApiKeys::Find(std::string_view authorization) cons
 
 absl::StatusOr<ApiKeys> ParseApiKeys(const std::string& text, std::string_view file) {
   try {
-    return ParseNode(YAML::Load(text), file);
+    return ParseNode(LoadSingleDocument(text), file);
   } catch (const YAML::Exception& error) {
-    return InvalidArgument("{}:{}: {}", file, error.mark.line + 1, error.msg);
+    return InvalidArgument("{}:{}: {}", file, std::max(error.mark.line, 0) + 1, error.msg);
   }
 }
 
 absl::StatusOr<ApiKeys> LoadApiKeys(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return NotFound("{}: cannot be read", file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return ParseApiKeys(text.str(), file);
+  ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(file));
+  return ParseApiKeys(text, file);
 }
 
-}  // namespace inferd::gateway
+absl::Status CheckKeysFile(const Config& config) {
+  if (config.auth.keys_file.empty()) return absl::OkStatus();
+  return Annotate(LoadApiKeys(config.auth.keys_file).status(), "auth.keys_file");
+}
+
+}  // namespace inferd::config

@@ -1,0 +1,91 @@
+"""What the daemon says of a configuration: checks, starts and reloads refuse the same, with file and line."""
+import os
+import subprocess
+
+import pytest
+from daemon import BIN
+
+FOO = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # sha256("foo")
+
+
+def inferd(*arguments, **options):
+    return subprocess.run([BIN / "inferd", *map(str, arguments)], capture_output=True, text=True, timeout=30, **options)
+
+
+def write(folder, keys, more=""):
+    (folder / "keys.yaml").write_text(keys)
+    config = folder / "inferd.yaml"
+    config.write_text(f"run_directory: {folder}/run\nlisten: {{http: 127.0.0.1:0, grpc: 127.0.0.1:0}}\nmodels: []\n"
+                      f"auth: {{keys_file: keys.yaml}}\n{more}")
+    return config
+
+
+@pytest.mark.parametrize("keys,place", [
+    ("keys:\n- {name: a, sha256: xyz}\n", "keys.yaml:2"),
+    (f"keys:\n- {{name: a, sha256: {FOO}}}\n---\nkeys: []\n", "keys.yaml:4"),
+    ("keys: [", "keys.yaml:"),
+    ("", "keys.yaml"),
+])
+def test_a_wrong_keys_file_is_refused_before_anything_starts(tmp_path, keys, place):
+    config = write(tmp_path, keys)
+    for arguments in (["--check"], []):
+        result = inferd("--config", config, *arguments)
+        assert result.returncode == 2 and f"{tmp_path}/{place}" in result.stderr, result.stderr
+        assert result.stderr.startswith("inferd: auth.keys_file: ") and len(result.stderr.splitlines()) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_keys_file_is_named(tmp_path):
+    config = write(tmp_path, "")
+    (tmp_path / "keys.yaml").unlink()
+    result = inferd("--check", "--config", config)
+    assert result.returncode == 2 and "keys.yaml" in result.stderr and "No such file" in result.stderr
+
+
+def test_a_good_keys_file_passes(tmp_path):
+    result = inferd("--check", "--config", write(tmp_path, f"keys:\n- {{name: a, sha256: {FOO}}}\n"))
+    assert result.returncode == 0 and "ok" in result.stdout, result.stderr
+
+
+def test_reload_refuses_a_wrong_keys_file(own_daemon):
+    (own_daemon.folder / "keys.yaml").write_text("keys:\n- {name: a, sha256: xyz}\n")
+    own_daemon.extra = {"auth": {"keys_file": str(own_daemon.folder / "keys.yaml")}}
+    own_daemon.write_config()
+    for arguments in (["--dry-run"], []):
+        result = own_daemon.inferctl("reload", *arguments)
+        assert result.returncode != 0 and "keys.yaml:2" in result.stderr, result.stderr
+    assert own_daemon.get("/v1/models")[0] == 200, "the old configuration, without keys, goes on"
+
+
+@pytest.mark.parametrize("text,words", [
+    ("", "models: required key is missing"),
+    ("models: []\n---\nmodels: []\n", "inferd.yaml:3: a second document"),
+    ("listen: {http: 127.0.0.1:81, grpc: 127.0.0.1:81}\nmodels: []\n", "listen.grpc: 127.0.0.1:81 is taken by listen.http"),
+])
+def test_mistakes_that_would_go_unnoticed_are_refused(tmp_path, text, words):
+    config = tmp_path / "inferd.yaml"
+    config.write_text(text)
+    result = inferd("--check", "--config", config)
+    assert result.returncode == 2 and words in result.stderr, result.stderr
+
+
+def test_the_defaults_can_be_printed_without_a_file(tmp_path):
+    if os.path.exists("/etc/inferd/inferd.yaml"):
+        pytest.skip("this machine has a configuration")
+    result = inferd("--print-config")
+    assert result.returncode == 0 and "all_bodies" in result.stdout and "defaults" in result.stderr
+    assert inferd("--print-config", "--config", tmp_path / "nothing.yaml").returncode == 2, "a file that is named must be there"
+
+
+@pytest.mark.parametrize("arguments", [["--print-config"], ["--print-options"], ["--check"], ["--version"]])
+def test_output_that_cannot_be_written_is_a_failure(tmp_path, arguments):
+    config = write(tmp_path, f"keys:\n- {{name: a, sha256: {FOO}}}\n")
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([BIN / "inferd", "--config", config, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+    assert result.returncode == 1 and result.stderr.startswith("inferd: "), result.stderr
+
+
+@pytest.mark.parametrize("program", ["inferd", "inferctl", "inferd-gateway", "inferd-worker"])
+def test_usage_errors_begin_with_the_program(program):
+    result = subprocess.run([BIN / program, "--nonsense"], capture_output=True, text=True, timeout=30)
+    assert result.returncode == 2 and result.stderr.startswith(f"{program}: ") and "nonsense" in result.stderr, result.stderr
