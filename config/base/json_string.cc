@@ -95,4 +95,13 @@ void AppendJsonString(std::string_view text, std::string& out) {
   out += '"';
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8CharacterLength(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace inferd

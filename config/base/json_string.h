@@ -16,4 +16,7 @@ void AppendJsonString(std::string_view text, std::string& out);
 // Length in bytes of the valid UTF-8 character at the start of `text`, 0 if there is none (RFC 3629, section 4).
 size_t Utf8CharacterLength(std::string_view text);
 
+// Whether all of `text` is valid UTF-8.
+bool IsUtf8(std::string_view text);
+
 }  // namespace inferd

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "config/base/child_process.h"
+#include "config/base/json_string.h"
 #include "config/base/status.h"
 #include "config/environment.h"
 #include "daemon/ctl/line_editor.h"
@@ -73,6 +74,11 @@ int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, 
   int exit_code = kExitDone;
   while (const std::optional<std::string> line = editor.Read()) {
     if (line->find_first_not_of(" \t") == line->npos) continue;
+    if (!IsUtf8(*line)) {
+      PrintError(InvalidArgument("the line is not valid UTF-8, it was not sent"));
+      if (!editor.interactive()) exit_code = kExitFailed;
+      continue;
+    }
     if (line->starts_with('/')) {
       if (!RunCommand(*line, conversation)) break;
       continue;

@@ -51,7 +51,8 @@ bool LineEditor::Impl::WaitForInput() {
   }
 }
 
-// 1 with a character; 0 at the end of input or an interrupt, where el_gets gives no line; -1 for bytes that are none.
+// 1 with a character; 0 at the end of input or an interrupt, where el_gets gives no line. Bytes that are no character
+// show as one: -1 would end the input.
 int LineEditor::Impl::NextCharacter(wchar_t* character) {
   std::mbstate_t state{};
   for (;;) {
@@ -62,7 +63,10 @@ int LineEditor::Impl::NextCharacter(wchar_t* character) {
     char byte = 0;
     if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
     const size_t length = std::mbrtowc(character, &byte, 1, &state);
-    if (length == static_cast<size_t>(-1)) return -1;
+    if (length == static_cast<size_t>(-1)) {
+      *character = L'\uFFFD';
+      return 1;
+    }
     if (length != static_cast<size_t>(-2)) return 1;
   }
 }

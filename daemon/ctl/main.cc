@@ -4,11 +4,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "config/base/child_process.h"
 #include "config/base/command_line.h"
+#include "config/base/json_string.h"
 #include "config/base/signals.h"
 #include "config/base/status.h"
 #include "config/base/version.h"
@@ -44,7 +47,7 @@ void AddViews(CLI::App& app, Flags& flags) {
 void AddChat(CLI::App& app, Flags& flags) {
   CLI::App* const chat = app.add_subcommand("chat", "talk to a model on the terminal; /help lists the commands there");
   chat->add_option("model", flags.model, "name or alias; without it \"default\", or the first that is ready");
-  chat->add_option("--message", flags.message, "ask this, print the answer and end");
+  chat->add_option("-m,--message", flags.message, "ask this (-: what standard input has), print the answer and end");
   chat->add_option("--system", flags.chat.system, "what the model is told before the conversation");
   chat->add_option("--temperature", flags.chat.temperature,
                    "0 always picks the likeliest token; default 0.7, with --message 0")
@@ -102,7 +105,29 @@ std::string Absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
+// All of standard input, without the line's end.
+std::string ReadStandardInput() {
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+// What goes to the daemon as text of the contract.
+absl::Status CheckTexts(const Flags& flags) {
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"model", &flags.model}, {"--message", &flags.message}, {"--system", &flags.chat.system}};
+  for (const auto& [name, text] : texts) {
+    if (!IsUtf8(*text)) return InvalidArgument("{}: is not valid UTF-8", name);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Prepare(Flags& flags) {
+  if (flags.message == "-") {
+    flags.message = ReadStandardInput();
+    if (flags.message.empty()) return InvalidArgument("--message -: standard input is empty");
+  }
+  RETURN_IF_ERROR(CheckTexts(flags));
   if (!flags.config.empty()) {
     ASSIGN_OR_RETURN(const config::Config config, config::LoadConfig(flags.config));
     flags.admin = config.listen.admin.ToString();

@@ -93,6 +93,9 @@ class Daemon:
     def inferctl(self, *arguments, **options):
         return subprocess.run([BIN / "inferctl", "--admin", self.admin, *arguments], capture_output=True, text=True, timeout=120, **options)
 
+    def inferctl_bytes(self, *arguments, **options):
+        return subprocess.run([BIN / "inferctl", "--admin", self.admin, *arguments], capture_output=True, timeout=120, **options)
+
     def status(self):
         return json.loads(self.inferctl("status", "--json").stdout)
 
