@@ -35,6 +35,7 @@ json::object UsageJson(const v1::Usage& usage) {
   object["prompt_tokens"] = usage.prompt_tokens();
   object["completion_tokens"] = usage.completion_tokens();
   object["total_tokens"] = uint64_t{usage.prompt_tokens()} + usage.completion_tokens();
+  if (usage.dropped_tokens() > 0) object["dropped_tokens"] = usage.dropped_tokens();
   object["prompt_tokens_details"] = json::object{{"cached_tokens", usage.cached_prompt_tokens()}};
   return object;
 }
@@ -82,6 +83,7 @@ void Answer::TakeFinished(const v1::Finished& finished) {
     usage_.set_cached_prompt_tokens(usage_.cached_prompt_tokens() + usage.cached_prompt_tokens());
   }
   usage_.set_completion_tokens(usage_.completion_tokens() + usage.completion_tokens());
+  usage_.set_dropped_tokens(usage_.dropped_tokens() + usage.dropped_tokens());
   const v1::Timings& timings = finished.timings();
   timings_.set_queue_seconds(std::max(timings_.queue_seconds(), timings.queue_seconds()));
   timings_.set_prefill_seconds(std::max(timings_.prefill_seconds(), timings.prefill_seconds()));

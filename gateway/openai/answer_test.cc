@@ -162,6 +162,13 @@ TEST(ChatAnswer, CollectsTheWholeMessage) {
   EXPECT_EQ(body.at("usage").at("prompt_tokens_details").at("cached_tokens"), 0);
 }
 
+TEST(ChatAnswer, TellsHowManyTokensWereDroppedIfAny) {
+  v1::Usage usage;
+  EXPECT_FALSE(UsageJson(usage).contains("dropped_tokens"));
+  usage.set_dropped_tokens(7);
+  EXPECT_EQ(UsageJson(usage).at("dropped_tokens"), 7);
+}
+
 TEST(ChatAnswer, AMessageOfToolCallsAloneHasNoContent) {
   ChatAnswer answer(Options(), false);
   json::value body = Whole(answer, {Accepted(), ToolCall("c1", "f", "{\"a\":"), ToolCall("", "", "1}"),

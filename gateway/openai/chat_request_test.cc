@@ -21,6 +21,16 @@ std::string ParamOf(const std::string& body) {
   return ToApiError(chat.status()).param;
 }
 
+TEST(ChatRequest, OverflowIsStopOrSlide) {
+  const auto limits = [](const std::string& fields) { return ParseChatRequest(Chat(fields))->generate.limits(); };
+  EXPECT_EQ(limits(R"("n":1)").overflow(), v1::OVERFLOW_UNSPECIFIED);
+  EXPECT_EQ(limits(R"("overflow":"stop")").overflow(), v1::OVERFLOW_STOP);
+  EXPECT_EQ(limits(R"("overflow":"slide","overflow_keep":9)").overflow(), v1::OVERFLOW_SLIDE);
+  EXPECT_EQ(limits(R"("overflow":"slide","overflow_keep":9)").overflow_keep(), 9u);
+  EXPECT_EQ(ParamOf(Chat(R"("overflow":"roll")")), "overflow");
+  EXPECT_EQ(ParamOf(Chat(R"("overflow":true)")), "overflow");
+}
+
 TEST(ChatRequest, ReadsEveryField) {
   auto chat = ParseChatRequest(Chat(
       R"("stream":true,"stream_options":{"include_usage":true},"max_tokens":5,"max_completion_tokens":6,"n":3,

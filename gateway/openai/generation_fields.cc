@@ -64,6 +64,17 @@ absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
   return absl::OkStatus();
 }
 
+absl::Status ReadOverflow(Fields& fields, v1::Limits& limits) {
+  ASSIGN_OR_RETURN(auto overflow, fields.String("overflow", 16));
+  if (overflow && *overflow != "stop" && *overflow != "slide") {
+    return InvalidArgument("overflow: expected \"stop\" or \"slide\"");
+  }
+  if (overflow) limits.set_overflow(*overflow == "slide" ? v1::OVERFLOW_SLIDE : v1::OVERFLOW_STOP);
+  ASSIGN_OR_RETURN(auto keep, fields.Integer("overflow_keep", 0, kMaxInt32));
+  if (keep) limits.set_overflow_keep(static_cast<uint32_t>(*keep));
+  return absl::OkStatus();
+}
+
 absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
   ASSIGN_OR_RETURN(auto max_tokens, fields.Integer("max_tokens", 0, kMaxInt32));
   ASSIGN_OR_RETURN(auto max_completion_tokens, fields.Integer("max_completion_tokens", 0, kMaxInt32));
@@ -72,6 +83,7 @@ absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
   }
   ASSIGN_OR_RETURN(auto min_tokens, fields.Integer("min_tokens", 0, kMaxInt32));
   if (min_tokens) request.mutable_limits()->set_min_tokens(static_cast<uint32_t>(*min_tokens));
+  RETURN_IF_ERROR(ReadOverflow(fields, *request.mutable_limits()));
   ASSIGN_OR_RETURN(auto choices, fields.Integer("n", 1, 128));
   request.set_choices(static_cast<uint32_t>(choices.value_or(1)));
   return absl::OkStatus();
