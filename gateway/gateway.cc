@@ -44,7 +44,7 @@ size_t ConnectionLimit(size_t configured) {
   return std::min(configured, available);
 }
 
-HttpOptions MakeHttpOptions(const config::LimitOptions& limits) {
+HttpOptions MakeHttpOptions(const config::LimitOptions& limits, ByteBudget& bodies) {
   HttpOptions options;
   options.max_body_bytes = limits.body;
   options.max_head_bytes = limits.header;
@@ -52,6 +52,7 @@ HttpOptions MakeHttpOptions(const config::LimitOptions& limits) {
   options.body_timeout = limits.body_timeout;
   options.idle_timeout = limits.idle_timeout;
   options.max_connections = ConnectionLimit(limits.connections);
+  options.bodies = &bodies;
   return options;
 }
 
@@ -64,10 +65,11 @@ struct Gateway::Parts {
         poison(Clock::System()),
         upstream{routes, workers, poison, gate, metrics},
         metrics_page(metrics, upstream, admin),
-        app(Serving{upstream, metrics}, *access, metrics_page),
+        bodies(config.limits.all_bodies),
+        app(Serving{upstream, metrics, &bodies}, *access, metrics_page),
         pool(IoThreads()),
-        server(pool, app, MakeHttpOptions(config.limits)),
-        public_server(pool, Serving{upstream, metrics}, *access,
+        server(pool, app, MakeHttpOptions(config.limits, bodies)),
+        public_server(pool, Serving{upstream, metrics, &bodies}, *access,
                       {.max_message_bytes = config.limits.body, .idle_timeout = config.limits.idle_timeout}),
         refresher(pool.At(0), *access) {
     routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
@@ -82,6 +84,7 @@ struct Gateway::Parts {
   GatewayMetrics metrics;
   Upstream upstream;
   MetricsPage metrics_page;
+  ByteBudget bodies;
   GatewayApp app;
   IoPool pool;
   HttpServer server;

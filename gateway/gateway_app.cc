@@ -54,9 +54,8 @@ bool IsJson(std::string_view content_type) {
 constexpr std::chrono::seconds kFirstRoutesWait{10};
 
 Response RefuseFor(const absl::Status& status, Exchange& exchange) {
-  ApiError error = ToApiError(status);
-  if (error.http_status == 429) error.code = "rate_limit_exceeded";
-  exchange.record.error_code = error.code;
+  ApiError error = NoteError(status, exchange.request_id, exchange.record);
+  if (error.http_status == 429) exchange.record.error_code = error.code = "rate_limit_exceeded";
   return ErrorResponse(error);
 }
 

@@ -33,9 +33,10 @@ grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThre
                                            grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
                                            v1::EmbedResponse& response) {
   auto* call = new EmbedCall(model, context, request, response);
-  threads.preparation.Run([call] {
+  const absl::Status taken = threads.preparation.Run([call] {
     if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
   });
+  if (!taken.ok()) call->End(taken);
   return call;
 }
 

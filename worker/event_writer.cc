@@ -84,8 +84,9 @@ void EventWriter::AppendAccepted(const engine::Accepted& accepted, std::deque<v1
 
 // The tokens go with the first part; a token whose text is still held back makes a delta without text.
 void EventWriter::AppendDelta(engine::Delta delta, std::deque<v1::GenerateEvent>& outgoing) const {
-  if (!delta.prompt_logprobs.empty()) {
+  if (delta.first_prompt_token) {
     v1::Delta& wire = DeltaFor(outgoing, delta.choice, v1::Delta::KIND_PROMPT);
+    WriteToken(*delta.first_prompt_token, *wire.add_logprobs());
     for (const auto& entry : delta.prompt_logprobs) WriteLogprob(entry, *wire.add_logprobs());
   }
   if (delta.tokens.empty() && delta.parts.empty()) return;
@@ -104,6 +105,7 @@ void EventWriter::AppendFinished(engine::Finished finished, std::deque<v1::Gener
   wire.set_choice(finished.choice);
   wire.set_reason(ReasonOf(finished.reason));
   wire.set_stop_text(std::move(finished.stop_text));
+  if (!finished.error.empty()) wire.set_error_code(static_cast<uint32_t>(finished.error_code));
   wire.set_error(std::move(finished.error));
   wire.mutable_usage()->set_prompt_tokens(finished.usage.prompt_tokens);
   wire.mutable_usage()->set_completion_tokens(finished.usage.completion_tokens);
@@ -116,16 +118,18 @@ void EventWriter::AppendFinished(engine::Finished finished, std::deque<v1::Gener
 }
 
 void EventWriter::WriteLogprob(const sampling::TokenLogprob& entry, v1::TokenLogprob& wire) const {
-  const auto bytes = [this](int32_t id) { return model_.tokenizer->TokenBytes(id, /*with_special=*/true); };
-  wire.set_token_id(entry.token);
-  wire.set_token(bytes(entry.token));
+  WriteToken(entry.token, wire);
   wire.set_logprob(entry.logprob);
   for (const sampling::Alternative& alternative : entry.top) {
     v1::TokenLogprob& top = *wire.add_top();
-    top.set_token_id(alternative.token);
-    top.set_token(bytes(alternative.token));
+    WriteToken(alternative.token, top);
     top.set_logprob(alternative.logprob);
   }
+}
+
+void EventWriter::WriteToken(int32_t token, v1::TokenLogprob& wire) const {
+  wire.set_token_id(token);
+  wire.set_token(model_.tokenizer->TokenBytes(token, /*with_special=*/true));
 }
 
 }  // namespace inferd::worker

@@ -27,6 +27,7 @@ class EventWriter {
   void AppendAccepted(const engine::Accepted& accepted, std::deque<v1::GenerateEvent>& outgoing) const;
   void AppendDelta(engine::Delta delta, std::deque<v1::GenerateEvent>& outgoing) const;
   void AppendFinished(engine::Finished finished, std::deque<v1::GenerateEvent>& outgoing) const;
+  void WriteToken(int32_t token, v1::TokenLogprob& wire) const;
   void WriteLogprob(const sampling::TokenLogprob& entry, v1::TokenLogprob& wire) const;
 
   const LoadedModel& model_;

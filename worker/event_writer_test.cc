@@ -70,10 +70,30 @@ TEST_F(EventWriterTest, LogprobsCarryTheTokensBytes) {
 }
 
 TEST_F(EventWriterTest, PromptLogprobsAreADeltaOfTheirKind) {
-  writer_.Append(engine::Delta{.choice = 0, .prompt_logprobs = {{.token = 'a', .logprob = -1}}}, outgoing_);
+  writer_.Append(
+      engine::Delta{.choice = 0, .first_prompt_token = 'b', .prompt_logprobs = {{.token = 'a', .logprob = -1}}},
+      outgoing_);
   ASSERT_EQ(outgoing_.size(), 1u);
   EXPECT_EQ(outgoing_[0].delta().kind(), v1::Delta::KIND_PROMPT);
+  ASSERT_EQ(outgoing_[0].delta().logprobs_size(), 2);
+  EXPECT_EQ(outgoing_[0].delta().logprobs(0).token(), "b");
+  EXPECT_FALSE(outgoing_[0].delta().logprobs(0).has_logprob());
+  EXPECT_EQ(outgoing_[0].delta().logprobs(1).logprob(), -1);
+}
+
+TEST_F(EventWriterTest, APromptOfOneTokenIsReportedToo) {
+  writer_.Append(engine::Delta{.choice = 0, .first_prompt_token = 'b'}, outgoing_);
+  ASSERT_EQ(outgoing_.size(), 1u);
   EXPECT_EQ(outgoing_[0].delta().logprobs_size(), 1);
+}
+
+TEST_F(EventWriterTest, AFailedChoiceTellsWhoseFaultItIs) {
+  writer_.Append(engine::Finished{.reason = engine::FinishReason::kError,
+                                  .error = "logit_bias: bad",
+                                  .error_code = absl::StatusCode::kInvalidArgument},
+                 outgoing_);
+  EXPECT_EQ(outgoing_[0].finished().error_code(), static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(outgoing_[0].finished().error(), "logit_bias: bad");
 }
 
 TEST_F(EventWriterTest, FinishedTellsReasonUsageAndTimings) {

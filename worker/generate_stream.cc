@@ -3,15 +3,13 @@
 #include "worker/generate_stream.h"
 
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 #include "config/base/log.h"
 #include "config/base/status.h"
-#include "worker/answer_reading.h"
 #include "worker/call_deadline.h"
-#include "worker/generation_request.h"
 #include "worker/grpc_status.h"
+#include "worker/prepared_request.h"
 #include "worker/prompt.h"
 #include "worker/request_id.h"
 
@@ -28,9 +26,10 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedM
   auto stream = std::make_shared<GenerateStream>(model, threads, context);
   stream->self_ = stream;
   threads.streams.Enter();
-  threads.preparation.Run([stream, &request] {
+  const absl::Status taken = threads.preparation.Run([stream, &request] {
     if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
   });
+  if (!taken.ok()) stream->End(taken);
   return stream.get();
 }
 
@@ -41,15 +40,11 @@ GenerateStream::GenerateStream(const LoadedModel& model, ServiceThreads& threads
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   request_id_ = RequestIdOf(wire.request_id(), context_);
   if (cancelled_) return Cancelled("the request was cancelled");
-  if (!model_.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model_.options.name);
   rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
-  const absl::StatusOr<std::tm> local_time = LocalTime(rendered_unix_seconds_);
-  if (!local_time.ok()) return Annotate(local_time.status(), "rendered_unix_seconds");
-  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model_, wire, *local_time));
-  ASSIGN_OR_RETURN(engine::GenerationRequest request,
-                   ReadRequest(wire, std::move(prompt.tokens), arrival_, DeadlineOf(context_, arrival_)));
-  ASSIGN_OR_RETURN(request.overflow, ReadOverflow(wire, model_.options));
-  RETURN_IF_ERROR(SetAnswerParser(model_, wire, prompt.opens_reasoning, request));
+  ASSIGN_OR_RETURN(engine::GenerationRequest request, PrepareRequest(model_, wire,
+                                                                     {.rendered_unix_seconds = rendered_unix_seconds_,
+                                                                      .arrival = arrival_,
+                                                                      .deadline = DeadlineOf(context_, arrival_)}));
   const std::weak_ptr<GenerateStream> weak = self_;
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));

@@ -86,6 +86,9 @@ absl::Status CheckTexts(const v1::GenerateRequest& wire) {
 
 // What is asked for and cannot be done is an error, never an answer without it.
 absl::Status CheckSupported(const v1::GenerateRequest& wire) {
+  if (wire.has_constraint() && wire.constraint().kind_case() == v1::Constraint::KIND_NOT_SET) {
+    return InvalidArgument("constraint: is empty, expected one of json_object, json_schema, regex and grammar");
+  }
   if (wire.constraint().kind_case() != v1::Constraint::KIND_NOT_SET) {
     return Unimplemented("constraint: constrained output is not supported");
   }

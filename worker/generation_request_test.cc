@@ -162,6 +162,10 @@ TEST(ReadRequest, WhatIsTooLongOrUnknownIsNamed) {
   wire.clear_request_id();
   wire.set_priority(static_cast<v1::Priority>(77));
   EXPECT_EQ(MessageOf(Read(wire).status()), "priority: 77 is not a value of Priority");
+  wire.clear_priority();
+  wire.mutable_constraint();
+  EXPECT_EQ(MessageOf(Read(wire).status()),
+            "constraint: is empty, expected one of json_object, json_schema, regex and grammar");
 }
 
 TEST(ReadRequest, ALogprobsCountBeyondAnIntegerIsNotCutToOne) {

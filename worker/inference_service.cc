@@ -12,6 +12,7 @@
 #include "worker/generate_stream.h"
 #include "worker/grpc_status.h"
 #include "worker/model_info.h"
+#include "worker/prepared_request.h"
 #include "worker/prompt.h"
 
 namespace inferd::worker {
@@ -29,7 +30,9 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const abs
 grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context,
                                       std::function<absl::Status()> work) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  pool.Run([reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
+  const absl::Status taken =
+      pool.Run([reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
+  if (!taken.ok()) reactor->Finish(ToGrpc(taken, *context));
   return reactor;
 }
 
@@ -74,6 +77,15 @@ absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateReq
   return absl::OkStatus();
 }
 
+absl::Status ValidateRequest(const LoadedModel& model, const v1::GenerateRequest& request,
+                             v1::ValidateResponse& response) {
+  const PreparationTimes times{.rendered_unix_seconds = RenderTime(request, Clock::System().WallNow()),
+                               .arrival = Clock::System().Now()};
+  ASSIGN_OR_RETURN(const engine::GenerationRequest prepared, PrepareRequest(model, request, times));
+  response.set_prompt_tokens(static_cast<uint32_t>(prepared.prompt.size()));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<const LoadedModel*> InferenceService::Model(const std::string& name) const {
@@ -91,6 +103,15 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::Ca
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return new FailedStream(ToGrpc(model.status(), *context));
   return GenerateStream::Start(**model, threads_, *context, *request);
+}
+
+grpc::ServerUnaryReactor* InferenceService::Validate(grpc::CallbackServerContext* context,
+                                                     const v1::GenerateRequest* request,
+                                                     v1::ValidateResponse* response) {
+  const absl::StatusOr<const LoadedModel*> model = Model(request->model());
+  if (!model.ok()) return Answer(context, model.status());
+  return AnswerLater(threads_.preparation, context,
+                     [model = *model, request, response] { return ValidateRequest(*model, *request, *response); });
 }
 
 grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,

@@ -31,7 +31,13 @@ void Outgoing::Drop(engine::EventQueue& queue) {
 void Outgoing::Count(const engine::Event& event) {
   if (const auto* accepted = std::get_if<engine::Accepted>(&event)) prompt_tokens_ = accepted->prompt_tokens;
   if (const auto* finished = std::get_if<engine::Finished>(&event)) {
-    completion_tokens_ += finished->usage.completion_tokens;
+    // Also what a resumed choice had before.
+    completion_tokens_ += finished->usage.completion_tokens - std::exchange(counted_[finished->choice], 0);
+  }
+  if (const auto* delta = std::get_if<engine::Delta>(&event)) {
+    const auto tokens = static_cast<uint32_t>(delta->tokens.size());
+    counted_[delta->choice] += tokens;
+    completion_tokens_ += tokens;
   }
 }
 

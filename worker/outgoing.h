@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 
 #include "engine/generation/event_queue.h"
@@ -23,7 +24,7 @@ class Outgoing {
   std::optional<v1::GenerateEvent> Next(engine::EventQueue& queue);
   void Drop(engine::EventQueue& queue);
 
-  // As of what was taken from the queue.
+  // As of what was taken from the queue; of choices that were cut off too.
   uint32_t prompt_tokens() const { return prompt_tokens_; }
   uint32_t completion_tokens() const { return completion_tokens_; }
 
@@ -33,6 +34,7 @@ class Outgoing {
   const EventWriter writer_;
   std::deque<v1::GenerateEvent> events_;
   uint32_t prompt_tokens_ = 0, completion_tokens_ = 0;
+  std::map<uint32_t, uint32_t> counted_;  // tokens of choices that have not finished
 };
 
 }  // namespace inferd::worker

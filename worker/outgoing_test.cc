@@ -61,5 +61,18 @@ TEST_F(OutgoingTest, DroppingLeavesNothingAndStillCounts) {
   EXPECT_EQ(outgoing_.completion_tokens(), 100u);
 }
 
+TEST_F(OutgoingTest, CountsTheTokensOfChoicesThatAreCutOff) {
+  engine::EventQueue queue(1 << 20, [] {});
+  ASSERT_TRUE(queue.Push(engine::Accepted{.prompt_tokens = 7}));
+  ASSERT_TRUE(queue.Push(engine::Delta{.choice = 0, .tokens = {1, 2}}));
+  ASSERT_TRUE(queue.Push(engine::Delta{.choice = 1, .tokens = {3}}));
+  ASSERT_TRUE(queue.Push(engine::Finished{.choice = 0, .usage = {.completion_tokens = 2}}));
+  ASSERT_TRUE(queue.Push(engine::Delta{.choice = 1, .tokens = {4}}));
+  queue.Close(absl::CancelledError(""));
+  outgoing_.Drop(queue);
+  EXPECT_EQ(outgoing_.prompt_tokens(), 7u);
+  EXPECT_EQ(outgoing_.completion_tokens(), 4u);
+}
+
 }  // namespace
 }  // namespace inferd::worker

@@ -2,6 +2,7 @@
 // parser is called with an error code.
 #include "worker/prompt.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <string_view>
@@ -40,7 +41,15 @@ void OpenArguments(json::value& call) {
   if (parsed.ok() && parsed->is_object()) *arguments = *std::move(parsed);
 }
 
-absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index) {
+// What a template sees of a message without content.
+enum class MissingContent { kNull, kEmpty };
+
+bool LacksContent(const v1::ChatPrompt& chat) {
+  return std::any_of(chat.messages().begin(), chat.messages().end(),
+                     [](const v1::Message& message) { return message.has_has_content() && !message.has_content(); });
+}
+
+absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index, MissingContent missing) {
   bool known = false;
   for (std::string_view role : kRoles) known |= message.role() == role;
   if (!known) {
@@ -49,7 +58,7 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
   }
   json::object object;
   object["role"] = message.role();
-  if (!message.has_has_content() || message.has_content()) {
+  if (!message.has_has_content() || message.has_content() || missing == MissingContent::kEmpty) {
     object["content"] = message.content();
   } else {
     object["content"] = nullptr;
@@ -67,24 +76,34 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
   return object;
 }
 
-absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
+absl::Status ReadTemplateArguments(const v1::ChatPrompt& chat, json::object& variables) {
+  if (chat.template_arguments_json().empty()) return absl::OkStatus();
+  constexpr char kField[] = "chat.template_arguments_json";
+  ASSIGN_OR_RETURN(json::value arguments, ParseJson(chat.template_arguments_json(), kField));
+  if (!arguments.is_object()) return InvalidArgument("{}: is not a JSON object", kField);
+  for (const char* own : {"messages", "tools"}) {
+    if (arguments.get_object().contains(own)) return InvalidArgument("{}: {} has a field of its own", kField, own);
+  }
+  variables = std::move(arguments.get_object());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat, MissingContent missing) {
   if (chat.messages().empty()) return InvalidArgument("chat.messages: is empty, expected at least one message");
   if (static_cast<size_t>(chat.messages_size()) > kMostMessages) {
     return InvalidArgument("chat.messages: {} messages, expected at most {}", chat.messages_size(), kMostMessages);
   }
   json::object variables;
-  if (!chat.template_arguments_json().empty()) {
-    ASSIGN_OR_RETURN(json::value arguments, ParseJson(chat.template_arguments_json(), "chat.template_arguments_json"));
-    if (!arguments.is_object()) return InvalidArgument("chat.template_arguments_json: is not a JSON object");
-    variables = std::move(arguments.get_object());
-  }
+  RETURN_IF_ERROR(ReadTemplateArguments(chat, variables));
   json::array messages;
   for (int i = 0; i < chat.messages_size(); ++i) {
-    ASSIGN_OR_RETURN(json::object message, MessageObject(chat.messages(i), i));
+    ASSIGN_OR_RETURN(json::object message, MessageObject(chat.messages(i), i, missing));
     messages.push_back(std::move(message));
   }
   variables["messages"] = std::move(messages);
-  variables["add_generation_prompt"] = !chat.has_add_generation_prompt() || chat.add_generation_prompt();
+  if (chat.has_add_generation_prompt() || !variables.contains("add_generation_prompt")) {
+    variables["add_generation_prompt"] = !chat.has_add_generation_prompt() || chat.add_generation_prompt();
+  }
   ASSIGN_OR_RETURN(const ToolChoice choice, ToolChoiceOf(chat));
   if (choice != ToolChoice::kNone) {
     ASSIGN_OR_RETURN(json::value tools, ParseJson(chat.tools_json(), "chat.tools_json"));
@@ -106,11 +125,18 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
   if (model.chat_template == nullptr) {
     return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
   }
-  ASSIGN_OR_RETURN(const json::object variables, TemplateVariables(chat));
-  absl::StatusOr<chat_template::RenderedPrompt> rendered =
-      model.chat_template->Render(variables, engine::ModelVariables(*model.tokenizer), now);
-  if (!rendered.ok()) return Annotate(rendered.status(), "chat: the model's template");
-  return rendered;
+  const auto render = [&](MissingContent missing) -> absl::StatusOr<chat_template::RenderedPrompt> {
+    ASSIGN_OR_RETURN(const json::object variables, TemplateVariables(chat, missing));
+    absl::StatusOr<chat_template::RenderedPrompt> rendered =
+        model.chat_template->Render(variables, engine::ModelVariables(*model.tokenizer), now);
+    if (!rendered.ok()) return Annotate(rendered.status(), "chat: the model's template");
+    return rendered;
+  };
+  absl::StatusOr<chat_template::RenderedPrompt> rendered = render(MissingContent::kNull);
+  if (rendered.ok() || !LacksContent(chat)) return rendered;
+  // Many templates know no null.
+  absl::StatusOr<chat_template::RenderedPrompt> again = render(MissingContent::kEmpty);
+  return again.ok() ? again : rendered;
 }
 
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
@@ -126,12 +152,16 @@ absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const 
 }
 
 absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat) {
-  if (chat.tools_json().empty()) return ToolChoice::kNone;
-  if (chat.tool_choice_json().empty()) return ToolChoice::kAuto;
+  const bool has_tools = !chat.tools_json().empty();
+  if (chat.tool_choice_json().empty()) return has_tools ? ToolChoice::kAuto : ToolChoice::kNone;
   ASSIGN_OR_RETURN(const json::value choice, ParseJson(chat.tool_choice_json(), "chat.tool_choice_json"));
-  if (choice == "none") return ToolChoice::kNone;
+  if (choice == "none" || (choice == "auto" && !has_tools)) return ToolChoice::kNone;
   if (choice == "auto") return ToolChoice::kAuto;
-  if (choice == "required" || choice.is_object()) return ToolChoice::kForced;
+  const bool forces = choice == "required" || choice.is_object();
+  if (forces && !has_tools) {
+    return InvalidArgument("chat.tool_choice_json: {} needs tools, and tools_json is empty", chat.tool_choice_json());
+  }
+  if (forces) return ToolChoice::kForced;
   return InvalidArgument("chat.tool_choice_json: {} is not \"none\", \"auto\", \"required\" or an object",
                          chat.tool_choice_json());
 }

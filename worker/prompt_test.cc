@@ -91,12 +91,42 @@ TEST_F(PromptTest, ArgumentsThatAreNoJsonStayText) {
   EXPECT_EQ(rendered("[1]"), "[1]");
 }
 
+TEST_F(PromptTest, AMessageWithoutContentIsNullOrElseEmpty) {
+  Add("user", "hi");
+  Add("assistant", "").set_has_content(false);
+  model_.chat_template =
+      *chat_template::ChatTemplate::Parse("{% for m in messages %}{{ m.content is none }}{% endfor %}");
+  EXPECT_EQ(Render(), "FalseTrue");
+  model_.chat_template =
+      *chat_template::ChatTemplate::Parse("{% for m in messages %}[{{ '' + m.content }}]{% endfor %}");
+  EXPECT_EQ(Render(), "[hi][]") << "a template that knows no null";
+}
+
+TEST_F(PromptTest, TemplateArgumentsMayOpenTheTurnButNotReplaceTheMessages) {
+  Add("user", "hi");
+  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ add_generation_prompt }}");
+  EXPECT_EQ(Render(), "True");
+  chat_.set_template_arguments_json(R"({"add_generation_prompt": false})");
+  EXPECT_EQ(Render(), "False");
+  chat_.set_add_generation_prompt(true);
+  EXPECT_EQ(Render(), "True") << "the field of its own goes first";
+  for (const char* name : {"messages", "tools"}) {
+    chat_.set_template_arguments_json("{\"" + std::string(name) + "\": []}");
+    const absl::Status status = RenderChat(model_, chat_, {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_NE(MessageOf(status).find(name), std::string_view::npos) << status;
+  }
+}
+
 TEST_F(PromptTest, ToolChoiceTellsWhetherACallIsForced) {
   const auto choice = [this](const std::string& json) {
     chat_.set_tool_choice_json(json);
     return ToolChoiceOf(chat_);
   };
-  EXPECT_EQ(*choice("\"required\""), ToolChoice::kNone) << "there are no tools";
+  EXPECT_EQ(*choice("\"auto\""), ToolChoice::kNone) << "there are no tools";
+  EXPECT_EQ(MessageOf(choice("\"required\"").status()),
+            "chat.tool_choice_json: \"required\" needs tools, and tools_json is empty");
+  EXPECT_FALSE(choice("\"often\"").ok());
   chat_.set_tools_json("[]");
   EXPECT_EQ(*choice(""), ToolChoice::kAuto);
   EXPECT_EQ(*choice("\"auto\""), ToolChoice::kAuto);
@@ -120,12 +150,6 @@ TEST_F(PromptTest, TheTemplateAloneOpensAReasoning) {
   EXPECT_TRUE(opens("{{ messages[0].content }}<|x|><think>\n", "hi"));
   EXPECT_FALSE(opens("{{ messages[0].content }}<|x|><think>\n\n</think>\n", "hi"));
   EXPECT_FALSE(opens("<|x|>{{ messages[0].content }}", "<think>"));
-}
-
-TEST_F(PromptTest, TemplateArgumentsDoNotReplaceMessages) {
-  Add("user", "hi");
-  chat_.set_template_arguments_json(R"({"messages": [], "add_generation_prompt": false})");
-  EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>");
 }
 
 TEST_F(PromptTest, ErrorsNameTheField) {

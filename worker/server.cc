@@ -14,7 +14,6 @@ namespace inferd::worker {
 namespace {
 
 constexpr char kInferenceService[] = "inferd.v1.Inference";
-constexpr int kMostRequestBytes = 64 << 20;
 // For the last events of calls; a watch of health never ends by itself.
 constexpr std::chrono::milliseconds kShutdownTime(300);
 
@@ -44,7 +43,7 @@ absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address&
   grpc::ServerBuilder builder;
   // Two processes on one port would take turns at answering.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.SetMaxReceiveMessageSize(kMostRequestBytes);
+  builder.SetMaxReceiveMessageSize(-1);  // limits.body bounds what the gateway sends
   builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials());
   builder.RegisterService(&impl->inference);
   builder.RegisterService(&impl->worker);

@@ -1,11 +1,13 @@
-// A queue under a mutex. It is bounded by gRPC: a call waits here before its client may expect anything.
+// A queue under a mutex.
 #include "worker/work_pool.h"
 
 #include <utility>
 
+#include "config/base/status.h"
+
 namespace inferd::worker {
 
-WorkPool::WorkPool(int threads) {
+WorkPool::WorkPool(int threads, size_t most_waiting) : most_waiting_(most_waiting) {
   for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Loop(); });
 }
 
@@ -17,9 +19,13 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkPool::Run(std::function<void()> work) {
+absl::Status WorkPool::Run(std::function<void()> work) {
   absl::MutexLock lock(&mutex_);
+  if (waiting_.size() >= most_waiting_) {
+    return ResourceExhausted("queue is full: {} requests wait for their prompts to be read", waiting_.size());
+  }
   waiting_.push_back(std::move(work));
+  return absl::OkStatus();
 }
 
 void WorkPool::Loop() {

@@ -75,7 +75,9 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   const int32_t token = sampler_.Sample(logits);
   if (token == sampling::kNoToken) {
     Finish finish = End(FinishReason::kError, delta);
-    finish.error = "no token is allowed: logit_bias, bad_words, min_tokens or ignore_eos ban all of them";
+    finish.error =
+        "logit_bias: no token is left, it bans all of them together with bad_words, min_tokens or ignore_eos";
+    finish.error_code = absl::StatusCode::kInvalidArgument;
     return finish;
   }
   if (std::binary_search(vocabulary_.end_of_generation.begin(), vocabulary_.end_of_generation.end(), token)) {

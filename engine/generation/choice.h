@@ -27,6 +27,7 @@ struct Finish {
   FinishReason reason;
   std::string stop_text;  // of kStop by a stop text
   std::string error;      // of kError
+  absl::StatusCode error_code = absl::StatusCode::kInternal;
   bool nonfinite_logits = false;
 };
 

@@ -182,8 +182,9 @@ void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::sp
                                 rows.subspan(static_cast<size_t>(i * row_elements), static_cast<size_t>(row_elements)));
   }
   if (!work.completes || !active.choice->at_beginning()) return;
-  Send(*active.request,
-       Delta{.choice = active.choice->index(), .prompt_logprobs = active.choice->TakePromptLogprobs()});
+  Send(*active.request, Delta{.choice = active.choice->index(),
+                              .first_prompt_token = active.request->request.prompt.front(),
+                              .prompt_logprobs = active.choice->TakePromptLogprobs()});
 }
 
 // Each row is drawn from as if it were alone; it counts as long as the token before it was the one guessed.
@@ -269,7 +270,8 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
                       .prefill_seconds = Seconds(admitted, first),
                       .decode_seconds = Seconds(first, now),
                       .first_token_seconds = Seconds(request.arrival, first)},
-          .error = finish.error};
+          .error = finish.error,
+          .error_code = finish.error_code};
 }
 
 void Core::CountFinished(const Finished& event, MonotonicTime arrival) {

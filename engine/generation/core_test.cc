@@ -89,6 +89,7 @@ TEST_F(CoreTest, MaxTokensZeroEvaluatesThePromptAlone) {
   EXPECT_EQ(transcript.choices.at(0).finish, FinishReason::kLength);
   EXPECT_THAT(transcript.choices.at(0).tokens, IsEmpty());
   EXPECT_EQ(transcript.choices.at(0).prompt_logprobs.size(), 99u * 3);
+  EXPECT_EQ(transcript.choices.at(0).first_prompt_token, Prompt(100).front());
 }
 
 TEST_F(CoreTest, TheContextsEndIsALength) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "engine/output/output_parser.h"
 #include "engine/sampling/logprobs.h"
 
@@ -22,7 +24,9 @@ struct Delta {
   std::vector<int32_t> tokens;
   std::vector<output::OutputPart> parts;
   std::vector<sampling::TokenLogprob> logprobs;  // of `tokens`
-  // Of the prompt's second token and those after it; sent once, in a delta of its own.
+  // The report on the prompt, sent once in a delta of its own: its first token, which nothing predicts, and the
+  // log-probabilities of those after it.
+  std::optional<int32_t> first_prompt_token;
   std::vector<sampling::TokenLogprob> prompt_logprobs;
 };
 
@@ -45,6 +49,8 @@ struct Finished {
   Usage usage;
   Timings timings;
   std::string error;
+  // Whose fault it is: INVALID_ARGUMENT the request's.
+  absl::StatusCode error_code = absl::StatusCode::kInternal;
 };
 
 using Event = std::variant<Accepted, Delta, Finished>;

@@ -20,6 +20,7 @@ struct Transcript {
     std::vector<int32_t> tokens;
     std::string text;
     std::vector<float> logprobs;  // of each token, then of its alternatives
+    std::optional<int32_t> first_prompt_token;
     std::vector<float> prompt_logprobs;
     std::optional<FinishReason> finish;
     std::string stop_text, error;
@@ -53,6 +54,7 @@ struct Transcript {
       choice.tokens.insert(choice.tokens.end(), delta->tokens.begin(), delta->tokens.end());
       for (const auto& part : delta->parts) choice.text += part.text;
       AddLogprobs(delta->logprobs, choice.logprobs);
+      if (delta->first_prompt_token) choice.first_prompt_token = delta->first_prompt_token;
       AddLogprobs(delta->prompt_logprobs, choice.prompt_logprobs);
     }
     if (const auto* finished = std::get_if<Finished>(&event)) {

@@ -7,6 +7,7 @@
 
 #include "config/base/status.h"
 #include "gateway/grpc/grpc_request.h"
+#include "gateway/openai/answer.h"
 #include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
 
@@ -19,7 +20,7 @@ struct GenerateReactor::State {
       : executor(on),
         serving(shared),
         access(keys),
-        call(context, "Generate", from.request_id()),
+        call(context, shared, "Generate", from.request_id(), from.ByteSizeLong()),
         request(from),
         write_done(on),
         calls(all) {}
@@ -70,15 +71,23 @@ void GenerateReactor::OnDone() {
 }
 
 Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {
-  absl::StatusOr<std::string> model = state->call.Admit(state->serving, state->access, state->request.model());
+  absl::StatusOr<std::string> model = state->call.Admit(state->access, state->request.model());
   absl::Status status = model.status();
-  if (model.ok()) {
+  if (status.ok()) status = CheckResumeTokens(state->request);
+  if (status.ok()) {
     state->request.set_model(*model);
     state->request.set_request_id(state->call.id());
     state->request.set_cache_salt(CacheSaltOf(state->call.key(), state->request.cache_salt()));
     status = co_await SendEvents(*state);
   }
-  state->reactor->Finish(state->call.End(status, state->serving.metrics));
+  state->reactor->Finish(state->call.End(status));
+}
+
+// A choice that failed says so to the client as an error of the call would.
+void GenerateReactor::HideInternals(v1::Finished& finished, GrpcRequest& call) {
+  if (absl::Status error = ErrorOf(finished); absl::IsInternal(error)) {
+    finished.set_error(NoteError(error, call.id(), call.record()).message);
+  }
 }
 
 Task<absl::Status> GenerateReactor::SendEvents(State& state) {
@@ -103,7 +112,7 @@ Task<absl::Status> GenerateReactor::SendEvents(State& state) {
     GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
     times.Take(batch);
     for (auto& [prompt, event] : batch.events) {
-      if (event.has_finished()) times.AddUsage(event.finished());
+      if (event.has_finished()) HideInternals(*event.mutable_finished(), state.call);
       state.reactor->StartWrite(&event);
       co_await state.write_done.Wait(TimePoint::max());
       if (!state.write_ok) break;

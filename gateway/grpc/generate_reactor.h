@@ -14,6 +14,7 @@
 namespace inferd::gateway {
 
 class Access;
+class GrpcRequest;
 
 class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
  public:
@@ -32,6 +33,7 @@ class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
 
   static Task<void> Run(std::shared_ptr<State> state);
   static Task<absl::Status> SendEvents(State& state);
+  static void HideInternals(v1::Finished& finished, GrpcRequest& call);
 
   const std::shared_ptr<State> state_;
 };

@@ -29,34 +29,36 @@ std::string PeerHost(const std::string& peer) { return peer.substr(0, peer.rfind
 
 }  // namespace
 
-GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const std::string& method, const std::string& offered_id)
-    : context_(context), deadline_(DeadlineOf(context)) {
+GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method,
+                         const std::string& offered_id, uint64_t bytes)
+    : context_(context), serving_(serving), bytes_(bytes), share_(serving.bodies), deadline_(DeadlineOf(context)) {
   std::string metadata_id = Metadata(context, "x-request-id");
   id_ = MakeRequestId(metadata_id.empty() ? offered_id : metadata_id);
   record_.endpoint = "grpc " + method;
 }
 
-absl::Status GrpcRequest::AdmitWithoutModel(const Serving& serving, Access& access) {
-  RETURN_IF_ERROR(CheckServing(serving));
+absl::Status GrpcRequest::AdmitWithoutModel(Access& access) {
+  RETURN_IF_ERROR(CheckServing(serving_));
   ASSIGN_OR_RETURN(key_, access.Check(Metadata(context_, "authorization"), PeerHost(context_.peer())));
   if (key_ != nullptr) record_.key_name = key_->name;
+  if (!share_.GrowTo(bytes_)) return Unavailable("too many requests are being held, try again later");
   return absl::OkStatus();
 }
 
 bool GrpcRequest::MaySee(const std::string& model) const { return key_ == nullptr || key_->MayUse(model); }
 
-absl::StatusOr<std::string> GrpcRequest::Admit(const Serving& serving, Access& access, const std::string& named) {
-  RETURN_IF_ERROR(AdmitWithoutModel(serving, access));
-  ASSIGN_OR_RETURN(record_.model, ResolveModel(serving, key_.get(), named));
+absl::StatusOr<std::string> GrpcRequest::Admit(Access& access, const std::string& named) {
+  RETURN_IF_ERROR(AdmitWithoutModel(access));
+  ASSIGN_OR_RETURN(record_.model, ResolveModel(serving_, key_.get(), named));
   return record_.model;
 }
 
-grpc::Status GrpcRequest::End(const absl::Status& status, GatewayMetrics& metrics) {
-  ApiError error = ToApiError(status);
+grpc::Status GrpcRequest::End(const absl::Status& status) {
+  ApiError error;
+  if (!status.ok()) error = NoteError(status, id_, record_);
   record_.status = status.ok() ? 200 : error.http_status;
-  if (!status.ok()) record_.error_code = error.code.empty() ? "invalid_request" : error.code;
   record_.client_gone = absl::IsCancelled(status);
-  FinishRequest(record_, id_, "gRPC", arrived_, metrics);
+  FinishRequest(record_, id_, "gRPC", arrived_, serving_.metrics);
   if (status.ok()) return grpc::Status::OK;
   context_.AddTrailingMetadata("x-request-id", id_);
   if (error.retry_after_seconds > 0) {

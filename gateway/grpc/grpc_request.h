@@ -1,9 +1,9 @@
 // What a call on the public gRPC port has in common with an HTTP request: id, key, deadline, record.
 //
-//   GrpcRequest call(*context, "Generate", request->request_id());
-//   ASSIGN_OR_RETURN(std::string model, call.Admit(serving, access, request->model()));
+//   GrpcRequest call(*context, serving, "Generate", request->request_id(), request->ByteSizeLong());
+//   ASSIGN_OR_RETURN(std::string model, call.Admit(access, request->model()));
 //   ...
-//   return reactor->Finish(call.End(status, serving.metrics));
+//   return reactor->Finish(call.End(status));
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "gateway/limits/byte_budget.h"
 #include "gateway/openai/serving.h"
 #include "gateway/request_record.h"
 
@@ -26,17 +27,20 @@ class Access;
 class GrpcRequest {
  public:
   // The request id is the metadata x-request-id where it is sane, else `offered_id` where that is, else a new one.
-  GrpcRequest(grpc::CallbackServerContext& context, const std::string& method, const std::string& offered_id);
+  // `bytes`: size of the message, which counts among the bodies that are held.
+  GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method,
+              const std::string& offered_id, uint64_t bytes);
 
-  // The model's name, after key and rate were checked. See CheckServing, Access::Check and ResolveModel for the errors.
-  absl::StatusOr<std::string> Admit(const Serving& serving, Access& access, const std::string& named);
+  // The model's name, after key and rate were checked. See CheckServing, Access::Check and ResolveModel for the errors;
+  // UNAVAILABLE also while too many bodies are held.
+  absl::StatusOr<std::string> Admit(Access& access, const std::string& named);
 
   // The same for a call that names no model.
-  absl::Status AdmitWithoutModel(const Serving& serving, Access& access);
+  absl::Status AdmitWithoutModel(Access& access);
   bool MaySee(const std::string& model) const;
 
   // The status for the client, with what to retry after in the trailer; also writes log line and metrics.
-  grpc::Status End(const absl::Status& status, GatewayMetrics& metrics);
+  grpc::Status End(const absl::Status& status);
 
   ModelCall MakeCall(const std::string& model, const std::string& user) const;
   const std::string& id() const { return id_; }
@@ -48,6 +52,9 @@ class GrpcRequest {
 
  private:
   grpc::CallbackServerContext& context_;
+  const Serving serving_;
+  const uint64_t bytes_;
+  ByteShare share_;
   std::string id_;
   const TimePoint arrived_ = std::chrono::steady_clock::now();
   TimePoint deadline_ = TimePoint::max();

@@ -16,9 +16,14 @@ namespace {
 // A unary call in progress; lives in the coroutine that runs it. gRPC keeps context, request and response until Finish.
 template <typename Request, typename Response>
 struct Unary {
-  Unary(grpc::CallbackServerContext& with, const std::string& method, const std::string& id, const Request& from,
-        Response& to, OpenCalls& all)
-      : context(with), call(with, method, id), request(from), response(to), reactor(with.DefaultReactor()), calls(all) {
+  Unary(grpc::CallbackServerContext& with, const Serving& serving, const std::string& method, const std::string& id,
+        const Request& from, Response& to, OpenCalls& all)
+      : context(with),
+        call(with, serving, method, id, from.ByteSizeLong()),
+        request(from),
+        response(to),
+        reactor(with.DefaultReactor()),
+        calls(all) {
     calls.Enter();
   }
   grpc::CallbackServerContext& context;
@@ -33,7 +38,7 @@ struct Unary {
 template <typename Request, typename Response, typename StartFunction>
 Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving serving, Access& access, Executor executor,
                     StartFunction start) {
-  absl::StatusOr<std::string> model = unary->call.Admit(serving, access, unary->request.model());
+  absl::StatusOr<std::string> model = unary->call.Admit(access, unary->request.model());
   absl::Status status = model.status();
   if (model.ok()) {
     unary->request.set_model(*model);
@@ -48,13 +53,13 @@ Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving ser
     status = answer.status();
     if (answer.ok()) unary->response = *std::move(answer);
   }
-  unary->reactor->Finish(unary->call.End(status, serving.metrics));
+  unary->reactor->Finish(unary->call.End(status));
   unary->calls.Leave();
 }
 
 Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListModelsResponse>> unary, Serving serving,
                          Access& access, Executor executor) {
-  absl::Status status = unary->call.AdmitWithoutModel(serving, access);
+  absl::Status status = unary->call.AdmitWithoutModel(access);
   if (status.ok()) {
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
     for (const ModelRoute& route : table->models()) {
@@ -63,7 +68,7 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
       *unary->response.add_models() = std::move(info);
     }
   }
-  unary->reactor->Finish(unary->call.End(status, serving.metrics));
+  unary->reactor->Finish(unary->call.End(status));
   unary->calls.Leave();
 }
 
@@ -73,7 +78,7 @@ grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Acces
                                      grpc::CallbackServerContext& context, const std::string& method,
                                      const std::string& id, const Request& request, Response& response,
                                      StartFunction start) {
-  auto unary = std::make_unique<Unary<Request, Response>>(context, method, id, request, response, calls);
+  auto unary = std::make_unique<Unary<Request, Response>>(context, serving, method, id, request, response, calls);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool.Next();
   boost::asio::co_spawn(executor, RunUnary(std::move(unary), serving, access, executor, start), boost::asio::detached);
@@ -85,6 +90,15 @@ grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Acces
 grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::CallbackServerContext* context,
                                                                         const v1::GenerateRequest* request) {
   return GenerateReactor::Start(pool_.Next(), serving_, access_, *context, *request, calls_);
+}
+
+grpc::ServerUnaryReactor* InferenceService::Validate(grpc::CallbackServerContext* context,
+                                                     const v1::GenerateRequest* request,
+                                                     v1::ValidateResponse* response) {
+  return StartUnary(pool_, serving_, access_, calls_, *context, "Validate", request->request_id(), *request, *response,
+                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+                      stub.async()->Validate(client_context, from, to, std::move(done));
+                    });
 }
 
 grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
@@ -125,8 +139,8 @@ grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerCo
 grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerContext* context,
                                                        const v1::ListModelsRequest* request,
                                                        v1::ListModelsResponse* response) {
-  auto unary = std::make_unique<Unary<v1::ListModelsRequest, v1::ListModelsResponse>>(*context, "ListModels", "",
-                                                                                      *request, *response, calls_);
+  auto unary = std::make_unique<Unary<v1::ListModelsRequest, v1::ListModelsResponse>>(*context, serving_, "ListModels",
+                                                                                      "", *request, *response, calls_);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool_.Next();
   boost::asio::co_spawn(executor, RunListModels(std::move(unary), serving_, access_, executor), boost::asio::detached);

@@ -21,6 +21,8 @@ class InferenceService : public v1::Inference::CallbackService {
 
   grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(grpc::CallbackServerContext* context,
                                                         const v1::GenerateRequest* request) override;
+  grpc::ServerUnaryReactor* Validate(grpc::CallbackServerContext* context, const v1::GenerateRequest* request,
+                                     v1::ValidateResponse* response) override;
   grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
                                   v1::EmbedResponse* response) override;
   grpc::ServerUnaryReactor* Tokenize(grpc::CallbackServerContext* context, const v1::TokenizeRequest* request,

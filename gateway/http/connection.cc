@@ -146,7 +146,9 @@ Task<bool> Connection::ServeRequest(std::string_view head) {
 }
 
 Task<void> Connection::TakeAndHandle(Exchange& exchange, Parser& parser) {
-  BodyResult body = co_await ReadBody(exchange, parser);
+  // Held until the answer is complete: what is made of a body is about as large.
+  ByteShare share(options_.bodies);
+  BodyResult body = co_await ReadBody(exchange, parser, share);
   if (body == BodyResult::kClientGone) exchange.record.client_gone = true;
   if (body != BodyResult::kComplete) co_return;
   exchange.request.body = std::move(parser.get().body());
@@ -163,19 +165,21 @@ Task<void> Connection::TakeAndHandle(Exchange& exchange, Parser& parser) {
   co_await Answer(exchange, 500, "internal error");
 }
 
-Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& parser) {
+Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& parser, ByteShare& share) {
   std::string& input = socket_->input();
-  if (!parser.is_done() && !exchange.request.Header("expect").empty() && input.empty()) {
+  bool room = share.GrowTo(parser.content_length().value_or(0));
+  if (room && !parser.is_done() && !exchange.request.Header("expect").empty() && input.empty()) {
     if (!co_await socket_->WriteAll("HTTP/1.1 100 Continue\r\n\r\n")) co_return BodyResult::kClientGone;
   }
   TimePoint started = steady_clock::now();
   uint64_t received = 0;
-  while (!parser.is_done()) {
+  while (room && !parser.is_done()) {
     boost::system::error_code error;
     size_t taken = input.empty() ? 0 : parser.put(boost::asio::buffer(input), error);
     input.erase(0, taken);
     socket_->Consumed();
     received += taken;
+    room = share.GrowTo(parser.get().body().size());
     bool full = error == http::error::need_more && input.size() >= StreamSocket::kMaxInputBytes;
     bool all_framing = received > kFramingBytes + kFramingBytesPerByte * (parser.get().body().size() + 1);
     if (error == http::error::body_limit || all_framing) {
@@ -188,7 +192,7 @@ Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& pa
       co_await Answer(exchange, 400, "malformed chunked body");
       co_return BodyResult::kRefused;
     }
-    if (parser.is_done() || (taken > 0 && !input.empty() && !error)) continue;
+    if (!room || parser.is_done() || (taken > 0 && !input.empty() && !error)) continue;
     TimePoint deadline = started + options_.body_timeout + std::chrono::seconds(received / (16 * 1024));
     if (!co_await socket_->WaitForInput(deadline)) {
       exchange.ForbidKeepAlive();
@@ -196,6 +200,11 @@ Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& pa
       co_await Answer(exchange, 408, "the request body did not arrive in time");
       co_return BodyResult::kRefused;
     }
+  }
+  if (!room) {
+    exchange.ForbidKeepAlive();
+    co_await Answer(exchange, 503, "too many request bodies are being held, try again later");
+    co_return BodyResult::kRefused;
   }
   co_return BodyResult::kComplete;
 }

@@ -14,6 +14,7 @@
 #include "config/base/open_calls.h"
 #include "gateway/http/application.h"
 #include "gateway/http/stream_socket.h"
+#include "gateway/limits/byte_budget.h"
 
 namespace inferd::gateway {
 
@@ -28,6 +29,8 @@ struct HttpOptions {
   std::chrono::milliseconds idle_timeout{75'000};
   std::chrono::milliseconds write_stall{30'000};
   size_t max_connections = 16'384;
+  // Of the bodies of all requests that are being read or answered; null: no bound.
+  ByteBudget* bodies = nullptr;
 };
 
 // What all connections of a server share.
@@ -58,7 +61,7 @@ class Connection {
   Task<bool> ServeRequest(std::string_view head);
   // One that its head does not refuse.
   Task<void> TakeAndHandle(Exchange& exchange, Parser& parser);
-  Task<BodyResult> ReadBody(Exchange& exchange, Parser& parser);
+  Task<BodyResult> ReadBody(Exchange& exchange, Parser& parser, ByteShare& share);
   Task<void> SkipBody(Exchange& exchange, Parser& parser);
   Task<void> Answer(Exchange& exchange, int status, std::string_view message);
 

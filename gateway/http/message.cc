@@ -4,6 +4,9 @@
 
 #include <iterator>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 namespace inferd::gateway {
 
 std::string_view Request::Header(std::string_view name) const {
@@ -75,6 +78,7 @@ void AppendHeader(std::string_view name, std::string_view value, std::string& ou
 std::string FormatHead(const Response& response, Framing framing, size_t content_length, bool keep_alive,
                        std::string_view request_id) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status, ReasonPhrase(response.status));
+  AppendHeader("Date", absl::FormatTime("%a, %d %b %E4Y %H:%M:%S GMT", absl::Now(), absl::UTCTimeZone()), head);
   AppendHeader("X-Request-Id", request_id, head);
   if (response.status != 204) {
     AppendHeader("Content-Type", response.content_type, head);

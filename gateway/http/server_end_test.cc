@@ -56,6 +56,31 @@ TEST_F(ServerTest, ABodyThatEndsTooEarlyIsNotWaitedFor) {
   EXPECT_TRUE(Eventually([&] { return application_.finished == 1; }));
 }
 
+// Of each kind of body: with its length, and in chunks.
+TEST_F(ServerTest, BoundsTheBodiesThatAreHeldAtATime) {
+  ByteBudget budget(1000);
+  HttpOptions options;
+  options.bodies = &budget;
+  Start(options);
+  RawClient waiting(port_);
+  waiting.Send("POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n\r\n" + std::string(600, 'b'));
+  ASSERT_TRUE(Eventually([&] { return application_.hanging == 1; }));
+  const std::string by_length = "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 401\r\n\r\n" + std::string(401, 'b');
+  const std::string in_chunks = "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n191\r\n" +
+                                std::string(401, 'b') + "\r\n0\r\n\r\n";
+  for (const std::string& request : {by_length, in_chunks}) {
+    RawClient::Reply reply = Send(request);
+    EXPECT_EQ(reply.status, 503);
+    EXPECT_EQ(reply.headers["connection"], "close");
+  }
+  EXPECT_EQ(Send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n" + std::string(400, 'b')).status, 200);
+  application_.Release();
+  EXPECT_EQ(waiting.ReadReply().body, "done");
+  EXPECT_TRUE(Eventually([&] { return budget.left() == 1000; }));
+  for (const std::string& request : {by_length, in_chunks}) EXPECT_EQ(Send(request).status, 200);
+  pool_.Stop();  // before the budget goes
+}
+
 TEST_F(ServerTest, DropsAClientThatNeverReads) {
   HttpOptions options;
   options.write_stall = milliseconds(200);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <ctime>
 #include <string>
 
 #include "gateway/testing/server_fixture.h"
@@ -241,6 +242,15 @@ TEST_F(ServerTest, StreamsToHttp10UntilClose) {
 TEST_F(ServerTest, SaysInternalErrorWhereAHandlerDoesNotAnswer) {
   Start();
   EXPECT_EQ(Send("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").status, 500);
+}
+
+// RFC 9110 section 5.6.7.
+TEST_F(ServerTest, SaysWhenItAnswered) {
+  Start();
+  std::tm date{};
+  const std::string text = Send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").headers["date"];
+  ASSERT_NE(strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &date), nullptr) << text;
+  EXPECT_NEAR(static_cast<double>(timegm(&date)), static_cast<double>(std::time(nullptr)), 60);
 }
 
 TEST_F(ServerTest, ReturnsASaneRequestIdAndReplacesOthers) {

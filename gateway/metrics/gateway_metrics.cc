@@ -19,6 +19,9 @@ const Histogram::BucketBoundaries kLatencyBuckets{0.001, 0.0025, 0.005, 0.01, 0.
 const Histogram::BucketBoundaries kTokenBuckets{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05,
                                                 0.075,  0.1,   0.15,   0.25,  0.5,  1,    2.5,  10};
 
+// Of requests that name no model that exists: whatever clients write there, it is one label.
+const std::string kNoModel = "unknown";
+
 template <typename Builder>
 auto& Named(Builder builder, const char* name, const char* help, prometheus::Registry& registry) {
   return builder.Name(name).Help(help).Register(registry);
@@ -58,7 +61,7 @@ GatewayMetrics::GatewayMetrics() : families_(std::make_unique<Families>()) {}
 GatewayMetrics::~GatewayMetrics() = default;
 
 void GatewayMetrics::RequestFinished(const RequestRecord& record, double seconds) {
-  const std::string& model = record.model;
+  const std::string& model = record.model.empty() ? kNoModel : record.model;
   families_->requests
       .Add({{"model", model},
             {"endpoint", record.endpoint},

@@ -1,4 +1,4 @@
-// What the gateway itself counts; all with a `model` label (empty where a request named none that exists).
+// What the gateway itself counts; all with a `model` label ("unknown" where a request named none that exists).
 //
 //   GatewayMetrics metrics;
 //   metrics.RequestFinished(exchange.record, seconds);

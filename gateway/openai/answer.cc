@@ -51,6 +51,13 @@ json::object TimingsJson(const v1::Timings& timings, const v1::Usage& usage) {
   return object;
 }
 
+absl::Status ErrorOf(const v1::Finished& finished) {
+  if (finished.reason() == v1::Finished::REASON_CANCELLED) return Cancelled("the generation was cancelled");
+  if (finished.reason() != v1::Finished::REASON_ERROR) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(finished.error_code());
+  return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code, finished.error());
+}
+
 double FiniteLogprob(double logprob) { return std::isfinite(logprob) ? logprob : kLowestLogprob; }
 
 Answer::Answer(AnswerOptions options) : options_(std::move(options)), model_(options_.model) {}
@@ -68,8 +75,7 @@ absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::s
   if (event.has_delta()) {
     OnDelta(first + choice, event.delta(), sse);
   } else if (event.has_finished()) {
-    if (event.finished().reason() == v1::Finished::REASON_ERROR) return Internal("{}", event.finished().error());
-    if (event.finished().reason() == v1::Finished::REASON_CANCELLED) return Cancelled("the generation was cancelled");
+    RETURN_IF_ERROR(ErrorOf(event.finished()));
     TakeFinished(event.finished());
     OnFinished(first + choice, event.finished(), sse);
   }

@@ -8,11 +8,13 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "gateway/openai/errors.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
@@ -36,14 +38,15 @@ class Answer {
   explicit Answer(AnswerOptions options);
   virtual ~Answer() = default;
 
-  // With `sse` the event becomes chunks of a stream, without it part of Body(). INTERNAL if the worker reports that the
-  // choice failed.
+  // With `sse` the event becomes chunks of a stream, without it part of Body(). The error of a choice that failed.
   absl::Status Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse);
 
   void AppendEnd(std::string& sse);
   std::string Body();
 
   const v1::Usage& usage() const { return usage_; }
+  // For errors of the worker.
+  virtual std::span<const FieldName> FieldNames() const = 0;
 
  protected:
   // `choice` is the answer's.
@@ -81,6 +84,9 @@ boost::json::object UsageJson(const v1::Usage& usage);
 
 // Times in seconds, and tokens_per_second of the decoding.
 boost::json::object TimingsJson(const v1::Timings& timings, const v1::Usage& usage);
+
+// Why a choice failed, or OK.
+absl::Status ErrorOf(const v1::Finished& finished);
 
 // JSON has no infinity: a probability of 0 is shown as OpenAI does.
 double FiniteLogprob(double logprob);

@@ -183,6 +183,10 @@ TEST(ChatAnswer, AFailedChoiceAndAWrongIndexAreErrors) {
   ChatAnswer answer(Options(), false);
   EXPECT_TRUE(absl::IsInternal(answer.Add(0, Finished(v1::Finished::REASON_ERROR), nullptr)));
   EXPECT_TRUE(absl::IsInternal(answer.Add(0, Text("x", v1::Delta::KIND_CONTENT, 1), nullptr)));
+  v1::GenerateEvent clients_fault = Finished(v1::Finished::REASON_ERROR);
+  clients_fault.mutable_finished()->set_error("logit_bias: bans all");
+  clients_fault.mutable_finished()->set_error_code(static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(answer.Add(0, clients_fault, nullptr), absl::InvalidArgumentError("logit_bias: bans all"));
 }
 
 TEST(TextAnswer, EchoesThePromptWithItsLogprobs) {
@@ -204,6 +208,73 @@ TEST(TextAnswer, EchoesThePromptWithItsLogprobs) {
   EXPECT_EQ(choice.at("logprobs").at("text_offset"), (json::array{0, 1, 3}));
   EXPECT_EQ(choice.at("logprobs").at("top_logprobs").at(0), nullptr);
   EXPECT_EQ(choice.at("logprobs").at("top_logprobs").at(1), (json::value{{" b", -1.0}}));
+}
+
+v1::GenerateEvent PromptReport(const std::vector<std::string>& tokens) {
+  v1::GenerateEvent event;
+  event.mutable_delta()->set_kind(v1::Delta::KIND_PROMPT);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    v1::TokenLogprob* entry = event.mutable_delta()->add_logprobs();
+    *entry = Logprob(tokens[i], -1);
+    if (i == 0) entry->clear_logprob();
+  }
+  return event;
+}
+
+v1::GenerateEvent TextWithLogprob(const std::string& text) {
+  v1::GenerateEvent event = Text(text);
+  *event.mutable_delta()->add_logprobs() = Logprob(text, -2);
+  return event;
+}
+
+TEST(TextAnswer, StreamsTheOffsetsOfAnEchoedPromptToo) {
+  TextAnswer answer(Options(), {.with_logprobs = true, .echo = {"One two"}});
+  auto chunks = Chunks(Stream(answer, {Accepted(), PromptReport({"One", " two"}), TextWithLogprob(" three"),
+                                       TextWithLogprob("."), Finished(v1::Finished::REASON_STOP)}),
+                       true);
+  ASSERT_EQ(chunks.size(), 5u);
+  auto choice = [&](size_t i) { return chunks[i].at("choices").at(0); };
+  EXPECT_EQ(choice(0).at("text"), "One two");
+  EXPECT_EQ(choice(1).at("logprobs").at("tokens"), (json::array{"One", " two"}));
+  EXPECT_EQ(choice(1).at("logprobs").at("token_logprobs"), (json::array{nullptr, -1.0}));
+  EXPECT_EQ(choice(1).at("logprobs").at("text_offset"), (json::array{0, 3}));
+  EXPECT_EQ(choice(2).at("logprobs").at("text_offset"), json::array{7});
+  EXPECT_EQ(choice(3).at("logprobs").at("text_offset"), json::array{13});
+}
+
+TEST(TextAnswer, OfAPromptThatIsEvaluatedAloneAllTokensAreThere) {
+  TextAnswer answer(Options(), {.with_logprobs = true, .echo = {"One two"}});
+  json::value body = Whole(answer, {Accepted(), PromptReport({"One", " two"}), Finished(v1::Finished::REASON_LENGTH)});
+  EXPECT_EQ(body.at("choices").at(0).at("text"), "One two");
+  EXPECT_EQ(body.at("choices").at(0).at("logprobs").at("text_offset"), (json::array{0, 3}));
+}
+
+TEST(TextAnswer, TokensThatAreNotInTheTextTakeNoRoom) {
+  for (const auto& [tokens, offsets] : std::vector<std::pair<std::vector<std::string>, json::array>>{
+           {{"<s>", "One", " two"}, {0, 0, 3}},    // the tokenizer's own beginning
+           {{"<s>", " One", " two"}, {0, 0, 3}},   // and a space that it puts before the text
+           {{"\xC3", "\xA9", "x"}, {0, 1, 1}}}) {  // a character in two tokens
+    const bool accent = tokens.front() == "\xC3";
+    TextAnswer answer(Options(), {.with_logprobs = true, .echo = {accent ? "\xC3\xA9x" : "One two"}});
+    json::value body =
+        Whole(answer, {Accepted(), PromptReport(tokens), TextWithLogprob("!"), Finished(v1::Finished::REASON_STOP)});
+    json::array expected = offsets;
+    expected.push_back(accent ? 2 : 7);
+    EXPECT_EQ(body.at("choices").at(0).at("logprobs").at("text_offset"), expected) << tokens.front();
+  }
+}
+
+TEST(TextAnswer, EveryChoiceOfAPromptHasItsReport) {
+  TextAnswer answer(Options(2), {.with_logprobs = true, .echo = {"One"}});
+  v1::GenerateEvent of_second = TextWithLogprob("b");
+  of_second.mutable_delta()->set_choice(1);
+  // The second choice may be faster than the report of the first.
+  json::value body = Whole(answer, {Accepted(), of_second, PromptReport({"One"}), TextWithLogprob("a"),
+                                    Finished(v1::Finished::REASON_STOP), Finished(v1::Finished::REASON_STOP, 1)});
+  for (int i : {0, 1}) {
+    EXPECT_EQ(body.at("choices").at(i).at("logprobs").at("tokens").at(0), "One");
+    EXPECT_EQ(body.at("choices").at(i).at("logprobs").at("text_offset"), (json::array{0, 3}));
+  }
 }
 
 TEST(TextAnswer, NumbersTheChoicesOfAllPrompts) {

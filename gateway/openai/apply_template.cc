@@ -37,7 +37,7 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
   };
   absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
-  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  if (!answer.ok()) co_return co_await RespondError(exchange, WithFieldNames(answer.status(), ChatFieldNames()));
   Response response;
   response.body = "{\"prompt\":";
   AppendJsonString(answer->text(), response.body);

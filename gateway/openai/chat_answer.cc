@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "config/base/json_string.h"
+#include "gateway/openai/chat_request.h"
 #include "gateway/openai/logprobs.h"
 
 namespace inferd::gateway {
@@ -46,6 +47,8 @@ std::string ToolCallDeltaJson(const v1::ToolCallDelta& call) {
 
 ChatAnswer::ChatAnswer(AnswerOptions options, bool with_logprobs)
     : Answer(std::move(options)), with_logprobs_(with_logprobs), choices_(options_.prompts * options_.choices) {}
+
+std::span<const FieldName> ChatAnswer::FieldNames() const { return ChatFieldNames(); }
 
 std::string_view ChatAnswer::ObjectName(bool chunk) const {
   return chunk ? "chat.completion.chunk" : "chat.completion";

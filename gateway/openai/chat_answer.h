@@ -14,6 +14,8 @@ class ChatAnswer : public Answer {
  public:
   ChatAnswer(AnswerOptions options, bool with_logprobs);
 
+  std::span<const FieldName> FieldNames() const override;
+
  protected:
   void OnStart(uint32_t choice, std::string* sse) override;
   void OnDelta(uint32_t choice, const v1::Delta& delta, std::string* sse) override;

@@ -171,6 +171,21 @@ absl::Status ReadChatPrompt(Fields& fields, v1::ChatPrompt& prompt) {
   return ReadTemplateArguments(fields, prompt);
 }
 
+std::span<const FieldName> ChatFieldNames() {
+  static constexpr FieldName kNames[] = {
+      {"prompt", "messages"},
+      {"chat.messages", "messages"},
+      {"chat.tools_json", "tools"},
+      {"chat.tool_choice_json", "tool_choice"},
+      {"chat.template_arguments_json", "chat_template_kwargs"},
+      {"chat", "messages"},
+      {"choices", "n"},
+      {"logprobs", "top_logprobs"},
+      {"constraint", "response_format"},
+  };
+  return kNames;
+}
+
 absl::StatusOr<ChatRequest> ParseChatRequest(std::string_view body) {
   ASSIGN_OR_RETURN(json::object object, ParseJsonObject(body));
   Fields fields(std::move(object));

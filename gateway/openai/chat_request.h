@@ -3,11 +3,13 @@
 //   ASSIGN_OR_RETURN(ChatRequest chat, ParseChatRequest(exchange.request.body));
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gateway/openai/errors.h"
 #include "gateway/openai/generation_fields.h"
 #include "inferd/v1/inference.pb.h"
 
@@ -20,6 +22,9 @@ struct ChatRequest {
 };
 
 absl::StatusOr<ChatRequest> ParseChatRequest(std::string_view body);
+
+// For errors of the worker.
+std::span<const FieldName> ChatFieldNames();
 
 // The fields messages, tools, tool_choice, parallel_tool_calls, chat_template_kwargs, reasoning_effort and
 // add_generation_prompt; also for POST /apply-template.

@@ -122,12 +122,21 @@ TEST(ChatRequest, RefusesByName) {
       {R"("logit_bias":{"-1":1})", "logit_bias"},
       {R"("logit_bias":{"1":101})", "logit_bias"},
       {R"("logit_bias":[])", "logit_bias"},
+      {R"("logit_bias":{"00":1})", "logit_bias"},
+      {R"("logit_bias":{"+1":1})", "logit_bias"},
       {R"("response_format":"json")", "response_format"},
       {R"("response_format":{})", "response_format.type"},
       {R"("response_format":{"type":"xml"})", "response_format.type"},
       {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
       {R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})", "response_format.json_schema.schema"},
       {R"("response_format":{"type":"json_object"},"grammar":"root ::= \"a\"")", "grammar"},
+      {R"("mirostat":3)", "mirostat"},
+      {R"("mirostat_tau":-1)", "mirostat_tau"},
+      {R"("xtc_probability":1.1)", "xtc_probability"},
+      {R"("dry_base":0.5)", "dry_base"},
+      {R"("dry_sequence_breakers":"x")", "dry_sequence_breakers"},
+      {R"("dry_sequence_breakers":[1])", "dry_sequence_breakers"},
+      {R"("bad_words":[""])", "bad_words"},
       {R"("tools":{})", "tools"},
       {R"("tools":[{"type":"function"}])", "tools[0].function"},
       {R"("tools":[{"type":"function","function":{"name":1}}])", "tools[0].function.name"},
@@ -142,6 +151,41 @@ TEST(ChatRequest, RefusesByName) {
     if (param == std::string_view("model")) body = R"({"model":7,"messages":[]})";
     EXPECT_EQ(ParamOf(body), param) << more;
   }
+}
+
+TEST(ChatRequest, ReadsTheSamplersOfOtherServers) {
+  auto chat = ParseChatRequest(Chat(R"("xtc_probability":0.5,"xtc_threshold":0.25,"dry_multiplier":0.75,"dry_base":2,
+      "dry_allowed_length":3,"dry_penalty_last_n":-1,"dry_sequence_breakers":["\n","#"],"mirostat":2,"mirostat_tau":4,
+      "mirostat_eta":0.5,"bad_words":["bad","worse"])"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_TRUE(chat->warnings.empty());
+  const v1::Sampling& sampling = chat->generate.sampling();
+  EXPECT_EQ(sampling.xtc_probability(), 0.5f);
+  EXPECT_EQ(sampling.xtc_threshold(), 0.25f);
+  EXPECT_EQ(sampling.dry_multiplier(), 0.75f);
+  EXPECT_EQ(sampling.dry_base(), 2);
+  EXPECT_EQ(sampling.dry_allowed_length(), 3);
+  EXPECT_EQ(sampling.dry_penalty_last_n(), -1);
+  ASSERT_EQ(sampling.dry_sequence_breakers_size(), 2);
+  EXPECT_EQ(sampling.dry_sequence_breakers(0), "\n");
+  EXPECT_EQ(sampling.mirostat(), 2);
+  EXPECT_EQ(sampling.mirostat_tau(), 4);
+  EXPECT_EQ(sampling.mirostat_eta(), 0.5f);
+  EXPECT_EQ(sampling.bad_words(1), "worse");
+  auto without = ParseChatRequest(Chat(R"("n":1)"));
+  EXPECT_FALSE(without->generate.sampling().has_mirostat() || without->generate.sampling().has_dry_multiplier() ||
+               without->generate.sampling().has_xtc_probability());
+}
+
+TEST(ChatRequest, ShowsNumbersAsPeopleWriteThemAndTheRangeThatHolds) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("temperature":2.5)", "temperature: 2.5 is not in [0, 2]"},
+      {R"("typical_p":0)", "typical_p: 0 is not in (0, 1]"},
+      {R"("repeat_penalty":1e30)", "repeat_penalty: 1e+30 is not in (0, 10]"},
+      {R"("n":1.5)", "n: 1.5 is not an integer in 1..128"},
+      {R"("logit_bias":{"07":1})", "logit_bias: the key '07' is not a token id"},
+  };
+  for (auto [more, message] : cases) EXPECT_EQ(MessageOf(ParseChatRequest(Chat(more)).status()), message);
 }
 
 TEST(ChatRequest, ReadsMessages) {

@@ -61,6 +61,11 @@ absl::StatusOr<std::vector<PromptInput>> ReadPromptInputs(const json::value& val
   return inputs;
 }
 
+std::span<const FieldName> CompletionFieldNames() {
+  static constexpr FieldName kNames[] = {{"choices", "n"}, {"ids", "prompt"}, {"constraint", "response_format"}};
+  return kNames;
+}
+
 absl::StatusOr<CompletionRequest> ParseCompletionRequest(std::string_view body) {
   ASSIGN_OR_RETURN(json::object object, ParseJsonObject(body));
   Fields fields(std::move(object));

@@ -3,11 +3,13 @@
 //   ASSIGN_OR_RETURN(CompletionRequest completion, ParseCompletionRequest(exchange.request.body));
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gateway/openai/errors.h"
 #include "gateway/openai/generation_fields.h"
 #include "inferd/v1/inference.pb.h"
 
@@ -22,6 +24,9 @@ struct CompletionRequest {
 };
 
 absl::StatusOr<CompletionRequest> ParseCompletionRequest(std::string_view body);
+
+// For errors of the worker.
+std::span<const FieldName> CompletionFieldNames();
 
 // Prompts of one request: no more than this many, and choices in all.
 inline constexpr size_t kMaxPrompts = 2048;

@@ -1,4 +1,6 @@
 // POST /v1/completions
+#include <fmt/format.h>
+
 #include "gateway/openai/completion_request.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/serve_generation.h"
@@ -31,6 +33,25 @@ Task<absl::StatusOr<std::vector<std::string>>> EchoTexts(const Serving& serving,
   co_return texts;
 }
 
+// The first error of any prompt, so that nothing runs for a list that cannot be answered as a whole.
+Task<absl::Status> CheckAll(const Serving& serving, Exchange& exchange,
+                            const std::vector<v1::GenerateRequest>& requests, TimePoint deadline) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (exchange.client_gone()) co_return absl::CancelledError("the client is gone");
+    auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
+                     v1::ValidateResponse* response, std::function<void(grpc::Status)> done) {
+      worker.inference->async()->Validate(context.get(), &requests[i], response, std::move(done));
+    };
+    absl::StatusOr<v1::ValidateResponse> valid = co_await CallModel<v1::ValidateResponse>(
+        serving.upstream, MakeModelCall(exchange, requests[i].model(), deadline), exchange.executor(), start);
+    if (valid.ok()) continue;
+    const std::string place = fmt::format("prompt[{}]", i);
+    const FieldName of_list[] = {{"prompt", place}};
+    co_return WithFieldNames(WithFieldNames(valid.status(), CompletionFieldNames()), of_list);
+  }
+  co_return absl::OkStatus();
+}
+
 AnswerOptions MakeOptions(const CompletionRequest& completion, const std::string& model) {
   AnswerOptions options;
   options.id = MakeAnswerId("cmpl-");
@@ -57,11 +78,19 @@ Task<void> ServeCompletions(const Serving& serving, Exchange& exchange) {
     request.set_model(*model);
     request.set_request_id(exchange.request_id);
   }
+  if (completion->generate.size() > 1) {
+    const auto& wait = completion->common.deadline;
+    absl::Status valid =
+        co_await CheckAll(serving, exchange, completion->generate, wait ? exchange.arrived + *wait : TimePoint::max());
+    if (!valid.ok()) co_return co_await RespondError(exchange, valid);
+  }
   TextAnswer::Extras extras;
   extras.with_logprobs = completion->generate.front().has_logprobs();
   if (completion->echo) {
     absl::StatusOr<std::vector<std::string>> texts = co_await EchoTexts(serving, exchange, completion->generate);
-    if (!texts.ok()) co_return co_await RespondError(exchange, texts.status());
+    if (!texts.ok()) {
+      co_return co_await RespondError(exchange, WithFieldNames(texts.status(), CompletionFieldNames()));
+    }
     extras.echo = *std::move(texts);
   }
   TextAnswer answer(MakeOptions(*completion, *model), std::move(extras));

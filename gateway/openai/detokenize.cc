@@ -5,6 +5,7 @@
 #include "config/base/status.h"
 #include "gateway/openai/completion_request.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/errors.h"
 #include "gateway/openai/json_text.h"
 
 namespace inferd::gateway {
@@ -48,7 +49,10 @@ Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
   };
   absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
-  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  if (!answer.ok()) {
+    static constexpr FieldName kNames[] = {{"ids", "tokens"}};
+    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
+  }
   Response response;
   response.body = "{\"content\":";
   AppendJsonString(answer->text(), response.body);  // ids may end within a character: U+FFFD

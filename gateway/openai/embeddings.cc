@@ -9,6 +9,7 @@
 #include "config/base/status.h"
 #include "gateway/openai/completion_request.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/errors.h"
 #include "gateway/openai/json_text.h"
 
 namespace inferd::gateway {
@@ -114,7 +115,10 @@ Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<v1::EmbedResponse> answer = co_await CallModel<v1::EmbedResponse>(
       serving.upstream, MakeModelCall(exchange, *model, deadline), exchange.executor(), start);
   exchange.OnClientGone(nullptr);
-  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  if (!answer.ok()) {
+    static constexpr FieldName kNames[] = {{"inputs", "input"}};
+    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
+  }
   exchange.record.prompt_tokens = answer->usage().prompt_tokens();
   Response response;
   response.body = EmbeddingBody(*answer, *request, *model);

@@ -18,6 +18,7 @@ namespace json = boost::json;
 
 constexpr char kRetryAfterPayload[] = "inferd/retry_after_seconds";
 constexpr int kDefaultRetrySeconds = 1;
+constexpr std::string_view kOverloaded = "overloaded";
 
 struct Row {
   absl::StatusCode code;
@@ -74,6 +75,19 @@ ApiError ToApiError(const absl::Status& status) {
   return error;
 }
 
+absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names) {
+  const std::string_view message = MessageOf(status);
+  for (const FieldName& name : names) {
+    if (!message.starts_with(name.ours) || message.size() == name.ours.size()) continue;
+    const std::string_view rest = message.substr(name.ours.size());
+    if (rest.front() != '.' && rest.front() != '[' && !rest.starts_with(": ")) continue;
+    absl::Status renamed(status.code(), fmt::format("{}{}", name.theirs, rest));
+    status.ForEachPayload([&](absl::string_view url, const absl::Cord& value) { renamed.SetPayload(url, value); });
+    return renamed;
+  }
+  return status;
+}
+
 ApiError HttpError(int http_status, std::string_view message, std::string_view code) {
   ApiError error;
   error.http_status = http_status;
@@ -81,6 +95,10 @@ ApiError HttpError(int http_status, std::string_view message, std::string_view c
   error.code = code;
   error.message = ValidText(message);
   if (http_status == 500 && code.empty()) error.code = kInternal.api_code;
+  if (http_status == 503) {
+    if (code.empty()) error.code = kOverloaded;
+    error.retry_after_seconds = kDefaultRetrySeconds;
+  }
   return error;
 }
 

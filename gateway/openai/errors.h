@@ -16,10 +16,12 @@
 // | UNAVAILABLE         | 503  | model_unavailable        | loading, draining, restarting                          |
 // | DEADLINE_EXCEEDED   | 504  | deadline_exceeded        | deadline passed                                        |
 // | others              | 500  | internal_error           | message withheld, request id instead                   |
-// Errors of HTTP itself (405, 408, 413, 415, 417, 431, 505) and 429 rate_limit_exceeded are made by HttpError().
+// Errors of HTTP itself (405, 408, 413, 415, 417, 431, 505) and 503 overloaded (too many bodies at a time) are made by
+// HttpError(); 429 rate_limit_exceeded is that of a key or an address.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,15 @@ struct ApiError {
 
 // A message of the form "field: what is wrong" gives `param`, where the prefix looks like the name of a field.
 ApiError ToApiError(const absl::Status& status);
+
+// A field of the contract, and what it is called over HTTP.
+struct FieldName {
+  std::string_view ours;
+  std::string_view theirs;
+};
+// The same status with the field at the start of its message as the client calls it: the first that fits, whole or up
+// to a dot or bracket.
+absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names);
 
 // An error of HTTP itself, or one with a code of its own.
 ApiError HttpError(int http_status, std::string_view message, std::string_view code = "");

@@ -36,6 +36,29 @@ TEST(Errors, NameTheFieldThatAMessageBeginsWith) {
   EXPECT_EQ(ToApiError(absl::InvalidArgumentError("the body is not JSON: at byte 3")).param, "");
 }
 
+TEST(Errors, CallFieldsAsTheClientDoes) {
+  static constexpr FieldName kNames[] = {{"chat.messages", "messages"}, {"chat", "messages"}, {"inputs", "input"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"chat.messages[3].role: bad", "messages[3].role: bad"},
+      {"chat: the template", "messages: the template"},
+      {"inputs[1]: bad", "input[1]: bad"},
+      {"inputs: bad", "input: bad"},
+      {"inputs_or_so: bad", "inputs_or_so: bad"},
+      {"no inputs: bad", "no inputs: bad"},
+      {"inputs", "inputs"},
+      {"", ""},
+  };
+  for (const auto& [ours, theirs] : cases) {
+    absl::Status status = absl::UnavailableError(ours);
+    SetRetryAfter(status, 7);
+    const absl::Status renamed = WithFieldNames(status, kNames);
+    EXPECT_EQ(renamed.message(), theirs);
+    EXPECT_EQ(renamed.code(), status.code());
+    EXPECT_EQ(RetryAfter(renamed), 7);
+  }
+  EXPECT_TRUE(WithFieldNames(absl::OkStatus(), kNames).ok());
+}
+
 TEST(Errors, KeepInnerMessagesFromClients) {
   ApiError error = ToApiError(absl::InternalError("/var/lib/secret.gguf at 0x7f00"));
   EXPECT_EQ(error.message, "internal error");

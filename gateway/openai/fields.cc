@@ -33,6 +33,7 @@ std::string_view TypeName(const json::value& value) {
 std::string Shown(const json::value& value) {
   if (!value.is_primitive()) return std::string(TypeName(value));
   if (value.is_string()) return "a string";
+  if (value.is_double()) return fmt::format("{}", value.get_double());
   std::string text = json::serialize(value);
   if (text.size() > 40) text.replace(40, std::string::npos, "...");
   return text;
@@ -67,7 +68,7 @@ absl::StatusOr<std::optional<double>> Fields::Number(std::string_view name, Boun
   double number = value->to_number<double>();
   bool within = number >= bounds.least && number <= bounds.most && number > bounds.above;
   if (!within) {
-    bool open = bounds.above > bounds.least;
+    bool open = bounds.above >= bounds.least;
     return InvalidArgument("{}: {} is not in {}{}, {}]", PathOf(name), Shown(*value), open ? "(" : "[",
                            open ? bounds.above : bounds.least, bounds.most);
   }
@@ -101,6 +102,26 @@ absl::StatusOr<std::optional<std::string>> Fields::String(std::string_view name,
     return InvalidArgument("{}: {} bytes are more than the {} allowed", PathOf(name), text.size(), most);
   }
   return std::string(text.data(), text.size());
+}
+
+absl::StatusOr<std::vector<std::string>> Fields::Strings(std::string_view name, size_t most, size_t most_bytes) {
+  std::vector<std::string> texts;
+  const json::value* value = Raw(name);
+  if (value == nullptr) return texts;
+  if (!value->is_array()) return WrongType(name, *value, "an array of strings");
+  const json::array& array = value->get_array();
+  if (array.size() > most) {
+    return InvalidArgument("{}: {} texts are more than the {} allowed", PathOf(name), array.size(), most);
+  }
+  for (const json::value& element : array) {
+    if (!element.is_string()) return WrongType(name, element, "a string");
+    const json::string& text = element.get_string();
+    if (text.empty() || text.size() > most_bytes) {
+      return InvalidArgument("{}: a text of {} bytes, expected 1..{}", PathOf(name), text.size(), most_bytes);
+    }
+    texts.emplace_back(text.data(), text.size());
+  }
+  return texts;
 }
 
 absl::StatusOr<std::optional<json::object>> Fields::Object(std::string_view name) {

@@ -41,6 +41,8 @@ class Fields {
   absl::StatusOr<std::optional<bool>> Boolean(std::string_view name);
   // At most `most` bytes.
   absl::StatusOr<std::optional<std::string>> String(std::string_view name, size_t most);
+  // At most `most` texts of 1 to `most_bytes` bytes each; none if it is absent.
+  absl::StatusOr<std::vector<std::string>> Strings(std::string_view name, size_t most, size_t most_bytes);
   absl::StatusOr<std::optional<boost::json::object>> Object(std::string_view name);
 
   // The value as it is (null counts as absent), marked as known.

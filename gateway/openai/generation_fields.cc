@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/openai/valid_text.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
@@ -45,6 +46,33 @@ absl::Status ReadSampling(Fields& fields, v1::Sampling& sampling) {
   return absl::OkStatus();
 }
 
+// Of other servers, under the names that their clients use.
+absl::Status ReadMoreSamplers(Fields& fields, v1::Sampling& sampling) {
+  ASSIGN_OR_RETURN(auto xtc_probability, fields.Number("xtc_probability", {.least = 0, .most = 1}));
+  if (xtc_probability) sampling.set_xtc_probability(static_cast<float>(*xtc_probability));
+  ASSIGN_OR_RETURN(auto xtc_threshold, fields.Number("xtc_threshold", {.least = 0, .most = 1}));
+  if (xtc_threshold) sampling.set_xtc_threshold(static_cast<float>(*xtc_threshold));
+  ASSIGN_OR_RETURN(auto dry_multiplier, fields.Number("dry_multiplier", {.least = 0, .most = 100}));
+  if (dry_multiplier) sampling.set_dry_multiplier(static_cast<float>(*dry_multiplier));
+  ASSIGN_OR_RETURN(auto dry_base, fields.Number("dry_base", {.least = 1, .most = 100}));
+  if (dry_base) sampling.set_dry_base(static_cast<float>(*dry_base));
+  ASSIGN_OR_RETURN(auto dry_length, fields.Integer("dry_allowed_length", 0, kMaxInt32));
+  if (dry_length) sampling.set_dry_allowed_length(static_cast<int32_t>(*dry_length));
+  ASSIGN_OR_RETURN(auto dry_last_n, fields.Integer("dry_penalty_last_n", -1, kMaxInt32));
+  if (dry_last_n) sampling.set_dry_penalty_last_n(static_cast<int32_t>(*dry_last_n));
+  ASSIGN_OR_RETURN(auto breakers, fields.Strings("dry_sequence_breakers", 64, kMaxStopBytes));
+  sampling.mutable_dry_sequence_breakers()->Add(breakers.begin(), breakers.end());
+  ASSIGN_OR_RETURN(auto mirostat, fields.Integer("mirostat", 0, 2));
+  if (mirostat) sampling.set_mirostat(static_cast<int32_t>(*mirostat));
+  ASSIGN_OR_RETURN(auto tau, fields.Number("mirostat_tau", {.least = 0, .most = 100}));
+  if (tau) sampling.set_mirostat_tau(static_cast<float>(*tau));
+  ASSIGN_OR_RETURN(auto eta, fields.Number("mirostat_eta", {.least = 0, .most = 1}));
+  if (eta) sampling.set_mirostat_eta(static_cast<float>(*eta));
+  ASSIGN_OR_RETURN(auto bad_words, fields.Strings("bad_words", 256, 256));
+  sampling.mutable_bad_words()->Add(bad_words.begin(), bad_words.end());
+  return absl::OkStatus();
+}
+
 absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
   ASSIGN_OR_RETURN(auto bias, fields.Object("logit_bias"));
   if (!bias) return absl::OkStatus();
@@ -52,8 +80,9 @@ absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
   for (const auto& [key, value] : *bias) {
     int32_t id = -1;
     auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (parsed.ec != std::errc() || parsed.ptr != key.data() + key.size() || id < 0) {
-      return InvalidArgument("logit_bias: a key is not a token id");
+    // One spelling for each token: "7" and "07" would be two values of it.
+    if (parsed.ec != std::errc() || key != std::to_string(id) || id < 0) {
+      return InvalidArgument("logit_bias: the key '{}' is not a token id", ValidText({key.data(), key.size()}, 32));
     }
     double number = value.is_number() ? value.to_number<double>() : std::nan("");
     if (!(number >= -100 && number <= 100)) {
@@ -198,6 +227,7 @@ absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, 
   common.model = model.value_or("");
   RETURN_IF_ERROR(ReadStreaming(fields, common));
   RETURN_IF_ERROR(ReadSampling(fields, *request.mutable_sampling()));
+  RETURN_IF_ERROR(ReadMoreSamplers(fields, *request.mutable_sampling()));
   RETURN_IF_ERROR(ReadLogitBias(fields, *request.mutable_sampling()));
   RETURN_IF_ERROR(ReadLimits(fields, request));
   RETURN_IF_ERROR(ReadStop(fields, request));

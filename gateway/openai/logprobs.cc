@@ -37,11 +37,23 @@ json::object TokenJson(const v1::TokenLogprob& logprob) {
   return object;
 }
 
-size_t Characters(std::string_view text) {
+void AppendAll(const json::array& from, json::array& to) { to.insert(to.end(), from.begin(), from.end()); }
+
+}  // namespace
+
+size_t CountCharacters(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-}  // namespace
+size_t EchoPlaces::Next(std::string_view token) {
+  const size_t place = characters_;
+  // A tokenizer may put a space before the text.
+  if (place == 0 && token.starts_with(' ') && !rest_.starts_with(token)) token.remove_prefix(1);
+  if (!rest_.starts_with(token)) return place;
+  rest_.remove_prefix(token.size());
+  characters_ += CountCharacters(token);
+  return place;
+}
 
 json::object ChatLogprob(const v1::TokenLogprob& logprob) {
   json::object object = TokenJson(logprob);
@@ -51,7 +63,7 @@ json::object ChatLogprob(const v1::TokenLogprob& logprob) {
   return object;
 }
 
-void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t& offset) {
+void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t offset) {
   tokens_.push_back(json::value(ReplaceInvalidUtf8(logprob.token())));
   token_logprobs_.push_back(LogprobValue(logprob));
   json::object top;
@@ -60,7 +72,13 @@ void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t& offset) {
   }
   top_logprobs_.push_back(logprob.has_logprob() ? json::value(std::move(top)) : json::value(nullptr));
   text_offset_.push_back(offset);
-  offset += Characters(logprob.token());
+}
+
+void TextLogprobs::Append(const TextLogprobs& other) {
+  AppendAll(other.tokens_, tokens_);
+  AppendAll(other.token_logprobs_, token_logprobs_);
+  AppendAll(other.top_logprobs_, top_logprobs_);
+  AppendAll(other.text_offset_, text_offset_);
 }
 
 json::object TextLogprobs::Json() const {

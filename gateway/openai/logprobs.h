@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstddef>
+#include <string_view>
 
 #include "inferd/v1/inference.pb.h"
 
@@ -14,11 +15,28 @@ namespace inferd::gateway {
 // {"token","bytes","logprob","top_logprobs":[...]}
 boost::json::object ChatLogprob(const v1::TokenLogprob& logprob);
 
+// Of UTF-8; a piece of a character counts with its first byte.
+size_t CountCharacters(std::string_view text);
+
+// Where the tokens of a prompt stand in the text that echoes it. Those that are not spelled there, such as the token of
+// the beginning that the tokenizer adds, take no room.
+class EchoPlaces {
+ public:
+  explicit EchoPlaces(std::string_view echo) : rest_(echo) {}
+  // Of the next token, in characters.
+  size_t Next(std::string_view token);
+
+ private:
+  std::string_view rest_;
+  size_t characters_ = 0;
+};
+
 // The four parallel arrays of text completions.
 class TextLogprobs {
  public:
-  // `offset`: place of the token's text in the answer's text, in characters; moves on by the token's own.
-  void Add(const v1::TokenLogprob& logprob, size_t& offset);
+  // `offset`: place of the token's text in the answer's text, in characters.
+  void Add(const v1::TokenLogprob& logprob, size_t offset);
+  void Append(const TextLogprobs& other);
   bool empty() const { return tokens_.empty(); }
   boost::json::object Json() const;
 

@@ -11,25 +11,20 @@ namespace {
 
 using std::chrono::steady_clock;
 
-void NoteUsage(Exchange& exchange, const Answer& answer) {
-  exchange.record.prompt_tokens = answer.usage().prompt_tokens();
-  exchange.record.completion_tokens = answer.usage().completion_tokens();
-}
+constexpr std::string_view kFiller = ": still working\n\n";
 
 // The status with which the batch ends the answer, if it does.
 std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* sse) {
   for (const auto& [prompt, event] : batch.events) {
     absl::Status added = answer.Add(prompt, event, sse);
-    if (!added.ok()) return added;
+    if (!added.ok()) return WithFieldNames(added, answer.FieldNames());
   }
-  return batch.end;
+  if (batch.end) return WithFieldNames(*batch.end, answer.FieldNames());
+  return std::nullopt;
 }
 
 std::string ErrorEvent(Exchange& exchange, const absl::Status& status) {
-  ApiError error = ToApiError(status);
-  exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
-  if (error.http_status == 500) error.message += " (request " + exchange.request_id + ")";
-  return "data: " + ErrorBody(error) + "\n\n";
+  return "data: " + ErrorBody(NoteError(status, exchange.request_id, exchange.record)) + "\n\n";
 }
 
 Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, Answer& answer) {
@@ -38,7 +33,6 @@ Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, 
     times.Take(batch);
     std::optional<absl::Status> end = AddBatch(batch, answer, nullptr);
     if (!end) continue;
-    NoteUsage(exchange, answer);
     if (!end->ok()) {
       co_await RespondError(exchange, *end);
     } else {
@@ -54,29 +48,32 @@ Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, 
 Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet& set, TokenTimes& times,
                       Answer& answer) {
   GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+  times.Take(batch);
   if (batch.events.empty()) {
-    co_await RespondError(exchange, batch.end.value_or(absl::OkStatus()));
+    co_await RespondError(exchange, WithFieldNames(batch.end.value_or(absl::OkStatus()), answer.FieldNames()));
     co_return;
   }
   Response head;
   head.content_type = "text/event-stream; charset=utf-8";
   head.headers.emplace_back("Cache-Control", "no-cache");
   head.headers.emplace_back("X-Accel-Buffering", "no");
-  bool connected = co_await exchange.StartStream(std::move(head));
+  bool connected = co_await exchange.StartStream(std::move(head), kFiller);
+  bool cancelled = false;
   std::string sse;
   while (connected) {
-    times.Take(batch);
     sse.clear();
     std::optional<absl::Status> end = AddBatch(batch, answer, &sse);
     if (end && end->ok()) answer.AppendEnd(sse);
     if (end && !end->ok()) sse.append(ErrorEvent(exchange, *end));
-    if (batch.events.empty() && !end) sse = ": still working\n\n";
+    cancelled = end && absl::IsCancelled(*end);
+    if (batch.events.empty() && !end) sse = kFiller;
     connected = co_await exchange.Write(sse);
     if (end) break;
     batch = co_await set.Next(steady_clock::now() + serving.keep_alive);
+    times.Take(batch);
   }
-  NoteUsage(exchange, answer);
-  exchange.record.client_gone = !connected;
+  // What is written to a client that has just left may still find room.
+  exchange.record.client_gone = !connected || cancelled;
   if (connected) co_await exchange.EndStream();
 }
 

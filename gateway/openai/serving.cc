@@ -69,10 +69,18 @@ int64_t UnixNow() {
   return std::chrono::duration_cast<std::chrono::seconds>(Clock::System().WallNow().time_since_epoch()).count();
 }
 
-Task<void> RespondError(Exchange& exchange, absl::Status status) {
+ApiError NoteError(const absl::Status& status, std::string_view request_id, RequestRecord& record) {
   ApiError error = ToApiError(status);
-  exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
-  if (error.http_status == 500) error.message += fmt::format(" (request {})", exchange.request_id);
+  record.error_code = error.code.empty() ? "invalid_request" : error.code;
+  if (error.http_status == 500) {
+    record.reason = MessageOf(status);
+    error.message += fmt::format(" (request {})", request_id);
+  }
+  return error;
+}
+
+Task<void> RespondError(Exchange& exchange, absl::Status status) {
+  ApiError error = NoteError(status, exchange.request_id, exchange.record);
   co_await exchange.Respond(ErrorResponse(error));
   // The kernel takes an answer that nobody will read.
   if (absl::IsCancelled(status)) exchange.record.client_gone = true;

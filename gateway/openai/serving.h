@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/http/exchange.h"
+#include "gateway/openai/errors.h"
 #include "gateway/routing/worker_call.h"
 
 namespace inferd::config {
@@ -16,11 +17,14 @@ struct ApiKey;
 
 namespace inferd::gateway {
 
+class ByteBudget;
 class GatewayMetrics;
 
 struct Serving {
   Upstream& upstream;
   GatewayMetrics& metrics;
+  // Of the bodies of all requests; null: no bound.
+  ByteBudget* bodies = nullptr;
   // A stream without events gets a comment line so often.
   std::chrono::milliseconds keep_alive{15'000};
 };
@@ -45,6 +49,9 @@ std::string MakeAnswerId(std::string_view prefix);
 
 // Now, in seconds since 1970-01-01 UTC.
 int64_t UnixNow();
+
+// The error as clients see it, noted for log and metrics; its internal reason is for the log alone.
+ApiError NoteError(const absl::Status& status, std::string_view request_id, RequestRecord& record);
 
 // Answers with the error and notes it for log and metrics.
 Task<void> RespondError(Exchange& exchange, absl::Status status);

@@ -20,6 +20,8 @@ class TextAnswer : public Answer {
   };
   TextAnswer(AnswerOptions options, Extras extras);
 
+  std::span<const FieldName> FieldNames() const override;
+
  protected:
   void OnStart(uint32_t choice, std::string* sse) override;
   void OnDelta(uint32_t choice, const v1::Delta& delta, std::string* sse) override;
@@ -30,16 +32,26 @@ class TextAnswer : public Answer {
  private:
   struct Choice {
     std::string text;
+    // The prompt's may come after those of the first tokens of another choice.
+    TextLogprobs prompt_logprobs;
     TextLogprobs logprobs;
-    // Of the next token, in characters.
+    // Of the next generated token, in characters.
     size_t offset = 0;
     boost::json::array token_ids;
     std::string_view finish_reason;
   };
 
-  void AppendText(uint32_t choice, std::string_view text, const v1::Delta* delta, std::string_view finish_reason,
-                  std::string& sse);
-  void AddPromptLogprobs(uint32_t choice, const v1::Delta& delta, std::string* sse);
+  struct Piece {
+    std::string_view text;
+    TextLogprobs logprobs;
+    // Null: there are none to report.
+    const v1::Delta* token_ids_of = nullptr;
+    std::string_view finish_reason;
+  };
+  void AppendPiece(uint32_t choice, const Piece& piece, std::string& sse);
+  void AddPrompt(uint32_t choice, const v1::Delta& delta, std::string* sse);
+  // Empty: no echo.
+  std::string_view EchoOf(uint32_t choice) const;
 
   const Extras extras_;
   std::vector<Choice> choices_;

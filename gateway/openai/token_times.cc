@@ -17,10 +17,8 @@ TokenTimes::TokenTimes(GatewayMetrics& metrics, RequestRecord& record, TimePoint
 TokenTimes::~TokenTimes() { metrics_.StreamEnded(record_.model); }
 
 void TokenTimes::Take(const GenerationSet::Batch& batch) {
-  int tokens = 0;
-  for (const auto& [prompt, event] : batch.events) {
-    if (event.has_delta() && event.delta().kind() != v1::Delta::KIND_PROMPT) tokens += event.delta().token_ids_size();
-  }
+  uint32_t tokens = 0;
+  for (const auto& [prompt, event] : batch.events) tokens += Count(prompt, event);
   if (tokens == 0) return;
   TimePoint now = std::chrono::steady_clock::now();
   if (!last_) {
@@ -32,9 +30,17 @@ void TokenTimes::Take(const GenerationSet::Batch& batch) {
   last_ = now;
 }
 
-void TokenTimes::AddUsage(const v1::Finished& finished) {
-  if (finished.choice() == 0) record_.prompt_tokens += finished.usage().prompt_tokens();
-  record_.completion_tokens += finished.usage().completion_tokens();
+uint32_t TokenTimes::Count(uint32_t prompt, const v1::GenerateEvent& event) {
+  if (event.has_accepted()) record_.prompt_tokens += event.accepted().prompt_tokens();
+  if (event.has_finished()) {
+    uint64_t counted = std::exchange(counted_[{prompt, event.finished().choice()}], 0);
+    record_.completion_tokens += event.finished().usage().completion_tokens() - counted;
+  }
+  if (!event.has_delta() || event.delta().kind() == v1::Delta::KIND_PROMPT) return 0;
+  const auto tokens = static_cast<uint32_t>(event.delta().token_ids_size());
+  counted_[{prompt, event.delta().choice()}] += tokens;
+  record_.completion_tokens += tokens;
+  return tokens;
 }
 
 }  // namespace inferd::gateway

@@ -5,6 +5,7 @@
 #include "config/base/json_string.h"
 #include "config/base/status.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/errors.h"
 #include "gateway/openai/fields.h"
 #include "gateway/openai/json_text.h"
 
@@ -64,7 +65,10 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
   };
   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
       serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
-  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
+  if (!answer.ok()) {
+    static constexpr FieldName kNames[] = {{"text", "content"}};
+    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
+  }
 
   bool with_pieces = parsed->tokenize.with_pieces() && answer->pieces_size() == answer->ids_size();
   json::array tokens;

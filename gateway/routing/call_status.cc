@@ -54,6 +54,8 @@ CallEnd ReadEnd(const grpc::Status& status, const grpc::ClientContext& context) 
       end.outcome = CallOutcome::kWorkerLost;
     }
   }
+  // It may be the worker or our own end of the call that saw it first.
+  if (absl::IsDeadlineExceeded(end.status)) end.status = absl::DeadlineExceededError("the request's deadline passed");
   // Text of gRPC about sockets and addresses is nothing for clients.
   if (end.outcome != CallOutcome::kAnswered) end.status = absl::UnavailableError("the model is restarting");
   if (int seconds = PushbackSeconds(context); seconds > 0) SetRetryAfter(end.status, seconds);

@@ -1,6 +1,7 @@
 #include "gateway/routing/generation.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "config/base/status.h"
@@ -30,10 +31,33 @@ absl::Status NotServing(std::string_view model, std::string_view state) {
 
 }  // namespace
 
+absl::Status CheckResumeTokens(const v1::GenerateRequest& request) {
+  const uint32_t choices = std::clamp(request.choices(), 1u, kMaxChoices);
+  std::set<uint32_t> seen;
+  for (const v1::ResumeState& state : request.resume_tokens()) {
+    if (state.choice() >= choices) {
+      return InvalidArgument("resume_tokens: choice {} is not below {}", state.choice(), choices);
+    }
+    if (!seen.insert(state.choice()).second) {
+      return InvalidArgument("resume_tokens: choice {} is there twice", state.choice());
+    }
+  }
+  return absl::OkStatus();
+}
+
 Generation::Generation(Upstream& upstream, v1::GenerateRequest request, Options options, Executor executor)
-    : upstream_(upstream), request_(std::move(request)), options_(std::move(options)), executor_(std::move(executor)) {
+    : upstream_(upstream),
+      request_(std::move(request)),
+      options_(std::move(options)),
+      executor_(std::move(executor)),
+      resumes_(request_.resume_tokens_size() > 0) {
   // A worker refuses more than the contract allows; no memory is spent on them before.
   for (uint32_t i = 0; i < std::clamp(request_.choices(), 1u, kMaxChoices); ++i) choices_[i];
+  for (const v1::ResumeState& state : request_.resume_tokens()) {
+    choices_[state.choice()] = {.ids = {state.ids().begin(), state.ids().end()},
+                                .delivered_bytes = state.delivered_bytes(),
+                                .finished = state.finished()};
+  }
 }
 
 Generation::~Generation() {
@@ -140,7 +164,7 @@ void Generation::StartCall(const VersionRoute& version) {
 
 void Generation::AddResumeState() {
   request_.clear_resume_tokens();
-  if (!accepted_) return;
+  if (!accepted_ && !resumes_) return;
   if (prompt_reported_) request_.set_prompt_logprobs(false);
   for (const auto& [index, choice] : choices_) {
     v1::ResumeState* state = request_.add_resume_tokens();

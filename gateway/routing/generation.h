@@ -47,6 +47,9 @@ struct Upstream {
   std::atomic<bool> shutting_down{false};
 };
 
+// INVALID_ARGUMENT: resume_tokens has a choice that the request has not, or one twice.
+absl::Status CheckResumeTokens(const v1::GenerateRequest& request);
+
 // For Retry-After where a model is not ready and nothing says when it will be.
 inline constexpr int kNotReadyRetrySeconds = 5;
 
@@ -65,6 +68,7 @@ class Generation {
     std::string request_id;
   };
 
+  // `request` may go on where an earlier answer broke off (resume_tokens, which are checked).
   Generation(Upstream& upstream, v1::GenerateRequest request, Options options, Executor executor);
   // Cancels what still runs.
   ~Generation();
@@ -74,6 +78,11 @@ class Generation {
   Task<GenerationBatch> Next(TimePoint deadline);
   // The next batch ends with CANCELLED; the worker is told at once.
   void Cancel();
+
+  // Whether a worker has begun it.
+  bool accepted() const { return accepted_; }
+  // Of a generation that has ended.
+  v1::GenerateRequest TakeRequest() { return std::move(request_); }
 
   // Workers that died under this request.
   int deaths() const { return deaths_; }
@@ -106,6 +115,8 @@ class Generation {
   bool failed_ = false;
   bool cancelled_ = false;
   bool checked_ = false;
+  // The client brought what it has of an earlier answer.
+  const bool resumes_;
   // Set by the first `accepted`.
   bool accepted_ = false;
   uint64_t version_ = 0;

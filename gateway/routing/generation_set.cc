@@ -15,8 +15,19 @@ struct GenerationSet::State {
     if (waiting.end) return;
     waiting.end = std::move(status);
     for (Generation* generation : running_generations) generation->Cancel();
-    for (Signal* resting : resting_runners) resting->Notify();
+    WakeResting();
     changed.Notify();
+  }
+
+  // Until something that a runner may wait for has changed.
+  Task<void> Rest() {
+    Signal woken(executor);
+    resting_runners.insert(&woken);
+    co_await woken.Wait(TimePoint::max());
+    resting_runners.erase(&woken);
+  }
+  void WakeResting() {
+    for (Signal* resting : resting_runners) resting->Notify();
   }
 
   Upstream& upstream;
@@ -27,6 +38,8 @@ struct GenerationSet::State {
   Batch waiting;
   size_t next = 0;
   size_t runners = 0;
+  // Generations that a worker had begun and that have ended.
+  size_t ended = 0;
   std::set<Generation*> running_generations;
   std::set<Signal*> resting_runners;
 };
@@ -47,9 +60,18 @@ GenerationSet::~GenerationSet() { Cancel(); }
 void GenerationSet::Cancel() { state_->End(absl::CancelledError("the client is gone")); }
 
 Task<void> GenerationSet::RunPrompts(std::shared_ptr<State> state) {
-  Signal rested(state->executor);
   while (!state->waiting.end && state->next < state->requests.size()) {
     uint32_t prompt = static_cast<uint32_t>(state->next++);
+    std::optional<absl::Status> end = co_await RunOne(state, prompt);
+    if (end && !end->ok()) state->End(*end);
+  }
+  if (--state->runners == 0) state->End(absl::OkStatus());
+}
+
+// The status of a prompt's end; nothing if the set ended before.
+Task<std::optional<absl::Status>> GenerationSet::RunOne(std::shared_ptr<State> state, uint32_t prompt) {
+  while (true) {
+    const size_t ended_before = state->ended;
     Generation generation(state->upstream, std::move(state->requests[prompt]), state->options, state->executor);
     state->running_generations.insert(&generation);
     std::optional<absl::Status> end;
@@ -59,16 +81,21 @@ Task<void> GenerationSet::RunPrompts(std::shared_ptr<State> state) {
       for (v1::GenerateEvent& event : batch.events) state->waiting.events.emplace_back(prompt, std::move(event));
       if (!batch.events.empty()) state->changed.Notify();
       end = std::move(batch.end);
-      while (state->waiting.events.size() >= kMaxWaitingEvents && !state->waiting.end) {
-        state->resting_runners.insert(&rested);
-        co_await rested.Wait(TimePoint::max());
-        state->resting_runners.erase(&rested);
-      }
+      while (state->waiting.events.size() >= kMaxWaitingEvents && !state->waiting.end) co_await state->Rest();
     }
     state->running_generations.erase(&generation);
-    if (end && !end->ok()) state->End(*end);
+    if (generation.accepted()) {
+      ++state->ended;
+      state->WakeResting();
+    }
+    // It is our own prompts that fill the queue, unless none has run meanwhile.
+    bool refused = end && absl::IsResourceExhausted(*end) && !generation.accepted();
+    bool alone = state->running_generations.empty() && state->ended == ended_before;
+    if (!refused || alone) co_return end;
+    state->requests[prompt] = generation.TakeRequest();
+    while (state->ended == ended_before && !state->waiting.end) co_await state->Rest();
+    if (state->waiting.end) co_return std::nullopt;
   }
-  if (--state->runners == 0) state->End(absl::OkStatus());
 }
 
 Task<GenerationSet::Batch> GenerationSet::Next(TimePoint deadline) {
@@ -79,7 +106,7 @@ Task<GenerationSet::Batch> GenerationSet::Next(TimePoint deadline) {
   Batch batch;
   batch.events.swap(state->waiting.events);
   batch.end = state->waiting.end;
-  for (Signal* resting : state->resting_runners) resting->Notify();
+  state->WakeResting();
   co_return batch;
 }
 

@@ -1,4 +1,5 @@
-// Several generations of one request (its prompts), a bounded number of them at a time, as one stream of events.
+// Several generations of one request (its prompts), a bounded number of them at a time, as one stream of events. Where
+// the worker's queue is full of them, the others wait until one of them is through.
 //
 //   GenerationSet set(upstream, std::move(requests), options, executor);
 //   GenerationSet::Batch batch = co_await set.Next(now + 15s);
@@ -40,6 +41,7 @@ class GenerationSet {
  private:
   struct State;
   static Task<void> RunPrompts(std::shared_ptr<State> state);
+  static Task<std::optional<absl::Status>> RunOne(std::shared_ptr<State> state, uint32_t prompt);
 
   std::shared_ptr<State> state_;
 };

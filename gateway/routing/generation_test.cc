@@ -284,6 +284,70 @@ TEST_F(GenerationTest, ASetEndsThoughAPromptIsThroughBeforeTheNextStarts) {
   }
 }
 
+TEST_F(GenerationTest, GoesOnWhereTheClientSaysItsAnswerBrokeOff) {
+  StubProcess stub(StubArguments());
+  v1::GenerateRequest request = Request("tokens=9", 2);
+  request.set_rendered_unix_seconds(1'700'000'000);
+  v1::ResumeState* first = request.add_resume_tokens();
+  for (int i = 0; i < 4; ++i) first->add_ids(i);
+  first->set_delivered_bytes(Words(4).size());
+  v1::ResumeState* second = request.add_resume_tokens();
+  second->set_choice(1);
+  second->set_finished(true);
+  Outcome outcome = Run(request).get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(Words(4) + outcome.text, Words(9));
+}
+
+TEST(CheckResumeTokens, NamesAChoiceThatIsNotThereOrTwice) {
+  v1::GenerateRequest request;
+  request.add_resume_tokens();
+  EXPECT_TRUE(CheckResumeTokens(request).ok());
+  request.add_resume_tokens();
+  EXPECT_EQ(MessageOf(CheckResumeTokens(request)), "resume_tokens: choice 0 is there twice");
+  request.mutable_resume_tokens(1)->set_choice(1);
+  EXPECT_EQ(MessageOf(CheckResumeTokens(request)), "resume_tokens: choice 1 is not below 1");
+  request.set_choices(2);
+  EXPECT_TRUE(CheckResumeTokens(request).ok());
+  request.mutable_resume_tokens(1)->set_choice(4'000'000'000u);
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckResumeTokens(request)));
+}
+
+// The worker holds three at a time: the others wait for those of the same list.
+TEST_F(GenerationTest, AListLongerThanTheQueueIsAnsweredWhole) {
+  StubProcess stub(StubArguments());
+  Executor executor = pool_.Next();
+  auto consume = [&]() -> Task<Outcome> {
+    Outcome outcome;
+    std::vector<v1::GenerateRequest> requests;
+    for (int i = 0; i < 200; ++i) requests.push_back(Request("tokens=2 most=3 delay_us=100"));
+    GenerationSet set(upstream_, std::move(requests), {}, executor);
+    while (true) {
+      GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
+      for (const auto& [prompt, event] : batch.events) outcome.completion_tokens += event.delta().token_ids_size();
+      if (batch.end) {
+        outcome.status = *batch.end;
+        co_return outcome;
+      }
+    }
+  };
+  auto result = boost::asio::co_spawn(executor, consume(), boost::asio::use_future);
+  ASSERT_EQ(result.wait_for(seconds(60)), std::future_status::ready);
+  Outcome outcome = result.get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.completion_tokens, 400u);
+}
+
+TEST_F(GenerationTest, AListThatFindsAFullQueueOfOthersIsRefused) {
+  StubProcess stub(StubArguments());
+  std::future<Outcome> other = Run(Request("tokens=100000 delay_us=1000"));
+  WaitForDeltas(1);
+  Outcome outcome = Run(Request("tokens=2 most=1")).get();
+  EXPECT_TRUE(absl::IsResourceExhausted(outcome.status)) << outcome.status;
+  cancel_at_ = 1;
+  other.get();
+}
+
 TEST_F(GenerationTest, ASlowConsumerLosesNothing) {
   StubProcess stub(StubArguments());
   // More events than GenerateCall holds back, so that reading pauses and goes on.

@@ -151,6 +151,11 @@ class Script {
     finished->set_reason(!call.empty()       ? v1::Finished::REASON_TOOL_CALLS
                          : tokens_ <= limit_ ? v1::Finished::REASON_STOP
                                              : v1::Finished::REASON_LENGTH);
+    if (int code = NumberOption(prompt_, "fail_choice", 0); code != 0) {
+      finished->set_reason(v1::Finished::REASON_ERROR);
+      finished->set_error("logit_bias: no token is left");
+      finished->set_error_code(static_cast<uint32_t>(code));
+    }
     finished->mutable_usage()->set_prompt_tokens(choice == 0 ? PromptTokens(request_) : 0);
     finished->mutable_usage()->set_completion_tokens(static_cast<uint32_t>(count));
     writer_.Write(event);
@@ -164,15 +169,28 @@ class Script {
   const int limit_;
 };
 
+grpc::Status Refusal(const v1::GenerateRequest& request, grpc::ServerContext& context) {
+  int refuse = NumberOption(PromptOf(request), "refuse", 0);
+  if (refuse == 0) return grpc::Status::OK;
+  context.AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
+  std::string message = Option(PromptOf(request), "message", "refused");
+  std::replace(message.begin(), message.end(), '~', ' ');
+  return grpc::Status(static_cast<grpc::StatusCode>(refuse), message);
+}
+
 }  // namespace
+
+grpc::Status StubInference::Validate(grpc::ServerContext* context, const v1::GenerateRequest* request,
+                                     v1::ValidateResponse* response) {
+  response->set_prompt_tokens(PromptTokens(*request));
+  return Refusal(*request, *context);
+}
 
 grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                                      grpc::ServerWriter<v1::GenerateEvent>* writer) {
-  int refuse = NumberOption(PromptOf(*request), "refuse", 0);
-  if (refuse != 0) {
-    context->AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
-    return grpc::Status(static_cast<grpc::StatusCode>(refuse), Option(PromptOf(*request), "message", "refused"));
-  }
+  int most = NumberOption(PromptOf(*request), "most", 1 << 30);
+  if (running_ >= most) return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "queue is full");
+  if (grpc::Status status = Refusal(*request, *context); !status.ok()) return status;
   if (request->resume_tokens_size() > 0 && request->rendered_unix_seconds() != kRenderedUnixSeconds) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a continuation without the time of its prompt");
   }

@@ -6,6 +6,8 @@
 //   "think=2"                    the first two tokens are reasoning
 //   "call=get_weather"           ends with a tool call of that name
 //   "refuse=8"                   ends at once with that gRPC code;  "fail_at=3 fail=13" in mid-stream
+//   "most=2"                     refuses with RESOURCE_EXHAUSTED while so many run
+//   "fail_choice=3"              ends a choice with an error of that gRPC code
 //
 // The same prompt always gives the same tokens, and a resumed call goes on after the tokens it names.
 #pragma once
@@ -24,6 +26,9 @@ class StubInference : public v1::Inference::Service {
 
   grpc::Status Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                         grpc::ServerWriter<v1::GenerateEvent>* writer) override;
+  // Refuses what Generate would.
+  grpc::Status Validate(grpc::ServerContext* context, const v1::GenerateRequest* request,
+                        v1::ValidateResponse* response) override;
   grpc::Status Embed(grpc::ServerContext* context, const v1::EmbedRequest* request,
                      v1::EmbedResponse* response) override;
   // One token for each byte.

@@ -102,6 +102,42 @@ def test_logprobs(client):
         assert token.logprob == max(top.logprob for top in token.top_logprobs)  # greedy
 
 
+@pytest.mark.parametrize("prompt,max_tokens", [("The capital of France is", 3), ("The capital of France is", 0), ("The", 2)])
+def test_echo_with_logprobs_has_every_token(client, prompt, max_tokens):
+    request = dict(model="smollm2", prompt=prompt, echo=True, logprobs=2, max_tokens=max_tokens, temperature=0)
+    choice = client.completions.create(**request).choices[0]
+    assert choice.text.startswith(prompt)
+    listed = choice.logprobs
+    assert "".join(listed.tokens) == choice.text
+    assert listed.token_logprobs[0] is None and listed.top_logprobs[0] is None
+    assert all(logprob <= 0 for logprob in listed.token_logprobs[1:])
+    assert listed.text_offset == [sum(map(len, listed.tokens[:i])) for i in range(len(listed.tokens))]
+    streamed = [chunk.choices[0] for chunk in client.completions.create(stream=True, **request)]
+    assert "".join(chunk.text for chunk in streamed) == choice.text
+    for name in ("tokens", "token_logprobs", "text_offset"):
+        assert [item for chunk in streamed if chunk.logprobs for item in getattr(chunk.logprobs, name)] == getattr(listed, name)
+
+
+def test_a_bias_that_bans_every_token_is_the_clients_fault(client):
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(client, logit_bias={str(token): -100 for token in range(49152)})
+    assert refused.value.param == "logit_bias"
+    with pytest.raises(openai.BadRequestError) as refused:  # all but those that end the answer
+        ask(client, logit_bias={str(token): -100 for token in range(49152) if token not in (0, 2)}, extra_body={"ignore_eos": True})
+    assert refused.value.param == "logit_bias"
+
+
+@pytest.mark.parametrize("path,body,param", [
+    ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hello " * 5000}]}, "messages"),
+    ("/v1/completions", {"prompt": ["a", "hello " * 5000]}, "prompt[1]"),
+    ("/v1/embeddings", {"input": ["a", [999999]]}, "input"),
+    ("/detokenize", {"tokens": [999999]}, "tokens"),
+])
+def test_errors_of_the_model_name_the_fields_of_the_request(daemon, path, body, param):
+    status, answer = daemon.post(path, {"model": "smollm2", **body})
+    assert status == 400 and answer["error"]["param"].startswith(param), answer
+
+
 def test_models(client):
     assert "smollm2" in [model.id for model in client.models.list().data]
     assert client.models.retrieve("smollm2").object == "model"

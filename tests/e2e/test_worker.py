@@ -186,6 +186,12 @@ CASES = [
     ("text='x', constraint=pb.Constraint(json_object=True)", grpc.StatusCode.UNIMPLEMENTED, "constraint"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]', tool_choice_json='\"required\"')",
      grpc.StatusCode.UNIMPLEMENTED, "tool_choice"),
+    ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tool_choice_json='\"required\"')",
+     grpc.StatusCode.INVALID_ARGUMENT, "needs tools"),
+    ("text='x', constraint=pb.Constraint()", grpc.StatusCode.INVALID_ARGUMENT, "constraint: is empty"),
+    ("text='x', resume_tokens=[pb.ResumeState(ids=[1, 2], delivered_bytes=2**63)]", grpc.StatusCode.INVALID_ARGUMENT,
+     "resume_tokens: choice 0 has 9223372036854775808 delivered bytes"),
+    ("text='x', resume_tokens=[pb.ResumeState(choice=1)]", grpc.StatusCode.INVALID_ARGUMENT, "resume_tokens: choice 1"),
     ("chat=pb.ChatPrompt()", grpc.StatusCode.INVALID_ARGUMENT, "chat.messages"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='robot')])", grpc.StatusCode.INVALID_ARGUMENT, "chat.messages[0].role"),
 ]
@@ -197,6 +203,9 @@ def test_a_wrong_field_is_named(worker, protos, fields, code, text):
     with pytest.raises(grpc.RpcError) as error:
         list(worker.stub.Generate(wire, timeout=60))
     assert error.value.code() == code and text in error.value.details()
+    with pytest.raises(grpc.RpcError) as validated:
+        worker.stub.Validate(wire, timeout=60)
+    assert (validated.value.code(), validated.value.details()) == (code, error.value.details())
 
 
 def test_a_client_that_never_reads_holds_nobody_up(worker, protos):
