@@ -88,6 +88,13 @@ struct AuthOptions {
   std::string keys_file;
 };
 
+// Where inferd-model pull finds models.
+struct HubOptions {
+  std::string address = "https://huggingface.co";
+  // Empty: models that everyone may read.
+  std::string token_file;
+};
+
 struct LimitOptions {
   uint64_t body = uint64_t{10} << 20;
   uint64_t all_bodies = uint64_t{1} << 30;
@@ -136,6 +143,7 @@ struct Config {
   InstructionSet instruction_set = InstructionSet::kAuto;
   std::vector<ModelOptions> models;
   AuthOptions auth;
+  HubOptions hub;
   LimitOptions limits;
   LogOptions log;
   SupervisorOptions supervisor;

@@ -260,6 +260,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
     MakeAbsolute(model.speculation.draft_path, directory);
   }
   MakeAbsolute(config.auth.keys_file, directory);
+  MakeAbsolute(config.hub.token_file, directory);
   MakeAbsolute(config.run_directory, directory);
   RETURN_IF_ERROR(error.AtItsLine(FinishConfig(config)));
   RETURN_IF_ERROR(error.missing());

@@ -96,6 +96,11 @@ void VisitAuth(AuthOptions& o, Visitor& v) {
   v.Text({"keys_file", "YAML file of API keys. Empty: no key is asked for."}, o.keys_file);
 }
 
+void VisitHub(HubOptions& o, Visitor& v) {
+  v.Text({"address", "Address of the hub, which speaks the paths of huggingface.co."}, o.address);
+  v.Text({"token_file", "File with the access token. Empty: models that everyone may read."}, o.token_file);
+}
+
 void VisitLimits(LimitOptions& o, Visitor& v) {
   v.Bytes({"body", "Largest request body."}, o.body, {1024, kGiB});
   v.Bytes({"all_bodies", "Bodies of all requests at a time, HTTP and gRPC together; what exceeds it gets 503."},
@@ -151,6 +156,7 @@ void VisitOptions(Config& config, OptionVisitor& v) {
   VectorSections<ModelOptions> models(config.models, VisitModel);
   v.Sections({"models", "What is served; [] for nothing until `inferctl load`."}, models, Presence::kRequired);
   v.Section({"auth", "Who may ask."}, [&](Visitor& section) { VisitAuth(config.auth, section); });
+  v.Section({"hub", "Where inferd-model pull finds models."}, [&](Visitor& section) { VisitHub(config.hub, section); });
   v.Section({"limits", "What a client may ask."}, [&](Visitor& section) { VisitLimits(config.limits, section); });
   v.Section({"log", "Lines on standard error."}, [&](Visitor& section) { VisitLog(config.log, section); });
   v.Section({"supervisor", "How processes are watched."},

@@ -17,6 +17,7 @@
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
 #include "config/base/write_all.h"
+#include "config/load.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/tools/http_fetch.h"
 #include "engine/tools/model_source.h"
@@ -35,8 +36,8 @@ constexpr size_t kReadBytes = 4 << 20;
 struct Options {
   std::string source;
   std::string output = ".";
-  std::string hub = "https://huggingface.co";
-  std::string token_file;
+  std::string config_file;
+  std::string hub, token_file;  // empty: as the configuration says
   std::string sha256;
   bool as_json = false;
 };
@@ -202,15 +203,28 @@ absl::Status CheckPart(const RemoteFile& file, PartFile& part, std::string& dige
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
   if (path.empty()) return "";
   std::string token;
-  if (!(std::ifstream(path) >> token)) return NotFound("--token-file {}: cannot be read or is empty", path);
+  if (!(std::ifstream(path) >> token)) return NotFound("token file {}: cannot be read or is empty", path);
   return token;
+}
+
+// The hub of the configuration, but what the command line says.
+absl::StatusOr<config::HubOptions> HubOf(const Options& options) {
+  config::HubOptions hub;
+  if (!options.config_file.empty()) {
+    ASSIGN_OR_RETURN(const config::Config config, config::LoadConfig(options.config_file));
+    hub = config.hub;
+  }
+  if (!options.hub.empty()) hub.address = options.hub;
+  if (!options.token_file.empty()) hub.token_file = options.token_file;
+  return hub;
 }
 
 absl::Status Pull(const Options& options) {
   ASSIGN_OR_RETURN(const ModelSource source, ParseSource(options.source));
-  ASSIGN_OR_RETURN(const std::string token, ReadToken(options.token_file));
+  ASSIGN_OR_RETURN(const config::HubOptions hub, HubOf(options));
+  ASSIGN_OR_RETURN(const std::string token, ReadToken(hub.token_file));
   const HttpFetch http({.bearer_token = token});
-  ASSIGN_OR_RETURN(std::vector<RemoteFile> files, ResolveSource(source, options.hub, http));
+  ASSIGN_OR_RETURN(std::vector<RemoteFile> files, ResolveSource(source, hub.address, http));
   if (!options.sha256.empty()) {
     if (files.size() != 1) return InvalidArgument("--sha256: the model has {} parts, expected one", files.size());
     files[0].sha256 = options.sha256;
@@ -244,7 +258,8 @@ void AddPull(CLI::App& program, Action& action) {
   verb->add_option("SOURCE", options->source, "https://.../NAME.gguf, a path, or hf:OWNER/REPOSITORY[:QUANT]")
       ->required();
   verb->add_option("--output", options->output, "folder to put it in")->capture_default_str();
-  verb->add_option("--hub", options->hub, "address of the hub")->capture_default_str();
+  verb->add_option("--config", options->config_file, "inferd's configuration, for the section hub");
+  verb->add_option("--hub", options->hub, "address of the hub (default: the configuration's, or huggingface.co)");
   verb->add_option("--token-file", options->token_file, "file with the hub's access token");
   verb->add_option("--sha256", options->sha256, "checksum that the file must have (hex)");
   verb->add_flag("--json", options->as_json, "print JSON");

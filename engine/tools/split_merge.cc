@@ -1,6 +1,7 @@
 // inferd-model split and merge: a model in one file to several parts and back, tensors and metadata unchanged.
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,17 @@ struct Options {
   std::string path;
   std::string output;
   uint64_t max_bytes = uint64_t{2} << 30;
+  bool as_json = false;
 };
+
+void Report(const Options& options, const std::vector<std::string>& paths) {
+  if (options.as_json) {
+    const boost::json::array written(paths.begin(), paths.end());
+    Print("{}\n", boost::json::serialize(boost::json::object{{"written", written}}));
+    return;
+  }
+  for (const std::string& path : paths) Print("{}\n", path);
+}
 
 bool IsSplitKey(std::string_view key) { return key.starts_with("split."); }
 
@@ -90,6 +101,7 @@ absl::Status Split(const Options& options) {
                            kMostParts);
   }
   Progress progress("splitting", TotalBytes(*file));
+  std::vector<std::string> paths;
   for (size_t i = 0; i < parts.size(); ++i) {
     GgufWriter writer(file->alignment());
     if (i == 0) CopyMetadata(*file, writer);
@@ -99,8 +111,9 @@ absl::Status Split(const Options& options) {
     const std::string path =
         gguf::FormatSplitName({options.output, static_cast<uint32_t>(i + 1), static_cast<uint32_t>(parts.size())});
     RETURN_IF_ERROR(WriteTensors(writer, parts[i], path, progress));
-    Print("{}\n", path);
+    paths.push_back(path);
   }
+  Report(options, paths);
   return absl::OkStatus();
 }
 
@@ -110,7 +123,7 @@ absl::Status Merge(const Options& options) {
   GgufWriter writer(file->alignment());
   CopyMetadata(*file, writer);
   RETURN_IF_ERROR(WriteTensors(writer, file->tensors(), options.output, progress));
-  Print("{}\n", options.output);
+  Report(options, {options.output});
   return absl::OkStatus();
 }
 
@@ -124,6 +137,7 @@ void AddSplit(CLI::App& program, Action& action) {
   verb->add_option("--max-size", options->max_bytes, "largest part: bytes, or with KiB, MiB, GiB")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
+  verb->add_flag("--json", options->as_json, "print {\"written\": [...]}");
   verb->callback([options, &action] { action = [options] { return Split(*options); }; });
 }
 
@@ -132,6 +146,7 @@ void AddMerge(CLI::App& program, Action& action) {
   CLI::App* verb = program.add_subcommand("merge", "Joins the parts of a model into one file.");
   verb->add_option("FILE", options->path, "first part (NAME-00001-of-0000N.gguf)")->required();
   verb->add_option("--output", options->output, "file to write")->required();
+  verb->add_flag("--json", options->as_json, "print {\"written\": [...]}");
   verb->callback([options, &action] { action = [options] { return Merge(*options); }; });
 }
 

@@ -222,3 +222,28 @@ def test_local_file_is_copied_and_checked(hub, tiny, tmp_path):
     assert (tmp_path / "to" / "from.gguf").read_bytes() == tiny
     result = pull(hub, tmp_path / "to2", str(source), "--sha256", "0" * 64)
     assert result.returncode == 1 and "expected 0000" in result.stderr
+
+
+def test_takes_hub_and_token_from_the_configuration(hub, tiny, tmp_path):
+    (tmp_path / "token").write_text("hf_secret\n")
+    config = tmp_path / "inferd.yaml"
+    config.write_text(json.dumps({"models": [{"name": "m", "path": "m.gguf"}], "hub": {"address": hub.address, "token_file": "token"}}))
+    result = subprocess.run([BIN / "inferd-model", "pull", "hf:owner/repo:q8_0", "--config", config, "--output", tmp_path / "out"],
+                            capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "out" / "tiny.Q8_0.gguf").read_bytes() == tiny
+    assert all(headers.get("Authorization") == "Bearer hf_secret" for _, headers in hub.requests)
+
+
+def test_split_and_merge_say_what_they_wrote(tiny, tmp_path):
+    def run(*arguments):
+        result = subprocess.run([BIN / "inferd-model", *arguments, "--json"], capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    (tmp_path / "whole.gguf").write_bytes(tiny)
+    parts = run("split", tmp_path / "whole.gguf", "--output", tmp_path / "part", "--max-size", "64KiB")["written"]
+    assert len(parts) > 1 and leftovers(tmp_path) == sorted(["whole.gguf", *[path.rsplit("/", 1)[1] for path in parts]])
+    assert run("merge", parts[0], "--output", tmp_path / "again.gguf") == {"written": [str(tmp_path / "again.gguf")]}
+    show = lambda name: run("inspect", tmp_path / name) | {"path": ""}
+    assert show("again.gguf") == show("whole.gguf")
