@@ -7,11 +7,12 @@
 //   ... model::Forward(device, {{sequence.get(), chunk, wanted}}) ...  // writes K and V, then commits the chunk
 //
 // A group is a set of layers with one window: a page of a group holds 64 tokens of all its layers. Pages are reference
-// counted; a full page is entered in the prefix index, and when no sequence holds it any more it stays there until the
-// pool needs its memory (least recently used first, of one text its end first). Pages wholly before a group's window
-// are dropped as the sequence grows. Sequences write only to pages that they alone hold: a shared page is copied first.
+// counted; a full page, and the last page of a sequence that ends, are entered in the prefix index, and when no
+// sequence holds them any more they stay there until the pool needs their memory (least recently used first, of one
+// text its end first). Pages wholly before a group's window are dropped as the sequence grows. Sequences write only to
+// pages that they alone hold: a shared page is copied first.
 //
-// Not thread-safe: the engine's thread owns it.
+// Not thread-safe: the engine's thread owns it. Any thread may call CountKnown and BlocksFor.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,9 @@ struct CacheOptions {
   uint64_t bytes = 512ull << 20;  // of pages and recurrent state together
   kernels::CacheType type = kernels::CacheType::kF16;
   int64_t max_sequences = 32;  // live at once; bounds the slots of recurrent state
+  // Most tokens that are reserved at once, beyond those computed: bounds the pages of layers with a window. 0: any
+  // number.
+  int64_t step_tokens = 0;
   bool prefix_reuse = true;
 };
 
@@ -39,9 +43,8 @@ struct CacheLayout {
     std::vector<int32_t> layers;
   };
   std::vector<Group> groups;
-  std::vector<int32_t> group_of_layer;  // [layers], -1: no K and V
-  std::vector<int64_t> page_bytes;      // [layers] of one page of one layer; 0 without K and V
-  std::vector<int64_t> state_bytes;     // [layers] of recurrent state of one sequence; 0 without
+  std::vector<int64_t> page_bytes;   // [layers] of one page of one layer; 0 without K and V
+  std::vector<int64_t> state_bytes;  // [layers] of recurrent state of one sequence; 0 without
 };
 
 // Sequences that differ in any of these never share a page.
@@ -77,8 +80,9 @@ class KvCache {
 
   virtual absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key) = 0;  // RESOURCE_EXHAUSTED
 
-  // Gives an empty sequence the longest cached beginning of `tokens`, in whole pages and never all of them (the last
-  // token's logits must be computed); returns its tokens, which is the sequence's new length.
+  // Gives an empty sequence the longest cached beginning of `tokens`, never all of them (the last token's logits must
+  // be computed); returns its tokens, which is the sequence's new length. A few tokens of a page are left out; of
+  // recurrent models, the beginning ends where a state was kept, at a page's end.
   virtual int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) = 0;
 
   // Makes room for `tokens` more after length(). RESOURCE_EXHAUSTED (and nothing changed) if the pool cannot, even
@@ -95,6 +99,9 @@ class KvCache {
   // Admission: blocks that Reserve could get now, and that a sequence of that many tokens holds at most.
   virtual int64_t AvailableBlocks() const = 0;
   virtual int64_t BlocksFor(int64_t tokens) const = 0;
+
+  // About as many tokens as AttachPrefix would find.
+  virtual int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const = 0;
 
   virtual CacheStats Stats() const = 0;
   virtual void DropPrefixes() = 0;  // forgets everything kept for reuse alone

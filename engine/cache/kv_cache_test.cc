@@ -7,51 +7,10 @@
 #include <random>
 
 #include "config/base/status.h"
+#include "engine/cache/testing_cache.h"
 
 namespace inferd::cache {
 namespace {
-
-constexpr int64_t kBlock = 1024;
-
-// Two layers that see everything, one with a window of 100 tokens: a page of 64 tokens takes three blocks.
-CacheLayout Layout() {
-  return {.groups = {{0, {0, 2}}, {100, {1}}},
-          .group_of_layer = {0, 1, 0},
-          .page_bytes = {kBlock, kBlock, kBlock},
-          .state_bytes = {0, 0, 0}};
-}
-
-CacheLayout RecurrentLayout() {
-  return {.groups = {{0, {0}}}, .group_of_layer = {0, -1}, .page_bytes = {kBlock, 0}, .state_bytes = {0, 256}};
-}
-
-std::unique_ptr<KvCache> Make(CacheLayout layout, int64_t blocks, bool reuse = true, int64_t state_bytes = 0) {
-  auto cache = KvCache::Create(
-      std::move(layout),
-      {.bytes = static_cast<uint64_t>(blocks * kBlock + state_bytes), .max_sequences = 8, .prefix_reuse = reuse});
-  EXPECT_TRUE(cache.ok()) << cache.status();
-  return *std::move(cache);
-}
-
-std::vector<int32_t> Tokens(int64_t n, int32_t seed = 0) {
-  std::vector<int32_t> tokens(n);
-  for (int64_t i = 0; i < n; ++i) tokens[i] = static_cast<int32_t>(i * 31 + seed);
-  return tokens;
-}
-
-// Reserves and commits, as a pass does.
-absl::Status Grow(KvCache& cache, Sequence& sequence, std::span<const int32_t> tokens) {
-  RETURN_IF_ERROR(cache.Reserve(sequence, static_cast<int64_t>(tokens.size())));
-  cache.Commit(sequence, tokens);
-  return absl::OkStatus();
-}
-
-void Mark(const Sequence& sequence, int32_t layer, int64_t page, uint8_t mark) {
-  std::memset(const_cast<void*>(sequence.pages(layer)[page]), mark, kBlock);
-}
-uint8_t MarkOf(const Sequence& sequence, int32_t layer, int64_t page) {
-  return *static_cast<const uint8_t*>(sequence.pages(layer)[page]);
-}
 
 TEST(KvCache, RefusesAPoolWithoutRoomForOnePage) {
   const auto cache = KvCache::Create(Layout(), {.bytes = 3 * kBlock - 1, .max_sequences = 1});
@@ -130,7 +89,7 @@ TEST(KvCache, NeverReusesAllTokensOfAText) {
   auto a = *cache->NewSequence({});
   ASSERT_TRUE(Grow(*cache, *a, text).ok());
   auto b = *cache->NewSequence({});
-  EXPECT_EQ(cache->AttachPrefix(*b, text), 64);
+  EXPECT_EQ(cache->AttachPrefix(*b, text), 127);
 }
 
 TEST(KvCache, StopsAtTheFirstDifferentPage) {
@@ -218,6 +177,28 @@ TEST(KvCache, ForksShareUntilTheyWrite) {
   EXPECT_EQ(a->pages(0)[1], own);  // alone again: nothing to copy
 }
 
+TEST(KvCache, LayersWithAWindowNeedTheirWindowsPagesAlone) {
+  CacheLayout layout{.groups = {{0, {0}}, {128, {1, 2, 3, 4, 5}}},
+                     .page_bytes = std::vector<int64_t>(6, kBlock),
+                     .state_bytes = std::vector<int64_t>(6, 0)};
+  auto cache = *KvCache::Create(layout, {.bytes = 100 * kBlock, .max_sequences = 1, .step_tokens = 32});
+  // 128 - 1 + 32 tokens lie in at most 4 pages: 5 layers of them, and one layer that keeps all.
+  EXPECT_EQ(cache->BlocksFor(64), 6);
+  EXPECT_EQ(cache->BlocksFor(256), 24);
+  EXPECT_EQ(cache->BlocksFor(64 * 80), 80 + 5 * 4);
+  auto sequence = *cache->NewSequence({});
+  int64_t most = 0;
+  for (int64_t count = 1; sequence->length() < 64 * 80; count = count % 32 + 1) {
+    const std::vector<int32_t> tokens = Tokens(std::min(count, 64 * 80 - sequence->length()));
+    ASSERT_TRUE(cache->Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok()) << sequence->length();
+    most = std::max(most, cache->Stats().blocks_used);
+    cache->Commit(*sequence, tokens);
+  }
+  EXPECT_LE(most, cache->BlocksFor(64 * 80));
+  EXPECT_GT(most, cache->BlocksFor(64 * 79)) << "the bound is not loose";
+  EXPECT_EQ(sequence->length(), 64 * 80);
+}
+
 TEST(KvCache, BoundsTheSequences) {
   auto cache = Make(Layout(), 60);
   std::vector<std::unique_ptr<Sequence>> all;
@@ -249,7 +230,20 @@ TEST(RecurrentCache, StartsFromZeroAndKeepsStatesAtPageEnds) {
   EXPECT_EQ(static_cast<uint8_t*>(b->state(1))[17], 44);
 }
 
-// Random use: no page is lost, and live sequences never share a page that one of them writes.
+int32_t& TokenAt(const Sequence& sequence, int64_t position) {
+  void* page = const_cast<void*>(sequence.pages(0)[position / 64]);
+  return static_cast<int32_t*>(page)[position % 64];
+}
+
+// As Grow; layer 0's pages get the tokens.
+absl::Status Write(KvCache& cache, Sequence& sequence, std::span<const int32_t> tokens) {
+  RETURN_IF_ERROR(cache.Reserve(sequence, static_cast<int64_t>(tokens.size())));
+  for (size_t i = 0; i < tokens.size(); ++i) TokenAt(sequence, sequence.length() + static_cast<int64_t>(i)) = tokens[i];
+  cache.Commit(sequence, tokens);
+  return absl::OkStatus();
+}
+
+// Random use: no page is lost, and each sequence reads its own tokens, whoever else has had its pages.
 TEST(KvCache, SurvivesRandomUse) {
   auto cache = Make(Layout(), 90);
   std::mt19937 random(5);
@@ -258,35 +252,40 @@ TEST(KvCache, SurvivesRandomUse) {
     std::vector<int32_t> tokens;
   };
   std::vector<Live> live;
-  for (int step = 0; step < 4000; ++step) {
+  uint64_t parts_of_pages = 0;
+  for (int step = 0; step < 20000; ++step) {
     const uint32_t what = random() % 10;
-    if (what == 0 && live.size() < 8) {
+    if (what < 2 && live.size() < 8) {
       Live next{*cache->NewSequence({}),
                 Tokens(static_cast<int64_t>(random() % 200 + 1), static_cast<int32_t>(random() % 3))};
-      const int64_t reused = cache->AttachPrefix(*next.sequence, next.tokens);
+      const size_t different = random() % next.tokens.size();
+      if (random() % 2 == 0) next.tokens[different] = static_cast<int32_t>(random() % 5);
+      const int64_t known = cache->CountKnown({}, next.tokens),
+                    reused = cache->AttachPrefix(*next.sequence, next.tokens);
+      EXPECT_EQ(reused, known);
       EXPECT_LT(reused, static_cast<int64_t>(next.tokens.size()));
-      if (Grow(*cache, *next.sequence, std::span(next.tokens).subspan(reused)).ok()) live.push_back(std::move(next));
-    } else if (what == 1 && !live.empty() && live.size() < 8) {
+      parts_of_pages += reused % 64 != 0 ? 1 : 0;
+      if (Write(*cache, *next.sequence, std::span(next.tokens).subspan(reused)).ok()) live.push_back(std::move(next));
+    } else if (what == 2 && !live.empty() && live.size() < 8) {
       const Live& from = live[random() % live.size()];
       live.push_back({*cache->Fork(*from.sequence), from.tokens});
-    } else if (what == 2 && !live.empty()) {
+    } else if (what == 3 && !live.empty()) {
       live.erase(live.begin() + random() % live.size());
     } else if (!live.empty()) {
       Live& l = live[random() % live.size()];
-      std::vector<int32_t> more = Tokens(random() % 40 + 1, static_cast<int32_t>(l.tokens.size()));
-      if (!cache->Reserve(*l.sequence, static_cast<int64_t>(more.size())).ok()) {
+      const std::vector<int32_t> more = Tokens(random() % 40 + 1, static_cast<int32_t>(random() % 3));
+      if (!Write(*cache, *l.sequence, more).ok()) {
         live.erase(live.begin());
         continue;
       }
-      const int64_t page = l.sequence->length() / 64;
-      for (const Live& other : live) {
-        if (&other == &l || other.sequence->reserved() <= page * 64) continue;
-        EXPECT_NE(other.sequence->pages(0)[page], l.sequence->pages(0)[page]);
-      }
-      cache->Commit(*l.sequence, more);
       l.tokens.insert(l.tokens.end(), more.begin(), more.end());
     }
+    if (live.empty()) continue;
+    const Live& l = live[random() % live.size()];
+    for (int64_t i = 0; i < l.sequence->length(); ++i)
+      ASSERT_EQ(TokenAt(*l.sequence, i), l.tokens[i]) << "step " << step;
   }
+  EXPECT_GT(parts_of_pages, 100u) << "the texts had too little in common to test anything";
   live.clear();
   EXPECT_EQ(cache->Stats().blocks_used, 0);
   EXPECT_EQ(cache->AvailableBlocks(), 90);

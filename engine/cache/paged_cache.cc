@@ -1,7 +1,10 @@
 // Page tables change only here. A page is written only by the one sequence that holds it, and never after it is full.
 #include "engine/cache/paged_cache.h"
 
+#include <sys/random.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -11,8 +14,7 @@ namespace inferd::cache {
 namespace {
 
 constexpr int64_t kPage = kernels::kPageTokens;
-constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
-constexpr int64_t kSnapshotSlots = 16;      // states kept for reuse, beside those of live sequences
+constexpr int64_t kSnapshotSlots = 16;  // states kept for reuse, beside those of live sequences
 int64_t PagesFor(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
 int64_t Align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -23,7 +25,9 @@ absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(CacheLayout layout, con
 }
 
 absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layout, const CacheOptions& options) {
-  auto cache = std::unique_ptr<PagedCache>(new PagedCache);
+  SipKey secret;
+  if (getrandom(secret.data(), sizeof(secret), 0) != sizeof(secret)) return FromErrno(errno, "getrandom");
+  auto cache = std::unique_ptr<PagedCache>(new PagedCache(secret));
   cache->options_ = options;
   for (int64_t bytes : layout.state_bytes) {
     cache->state_offset_.push_back(cache->slot_bytes_);
@@ -63,7 +67,7 @@ PagedCache::~PagedCache() { CHECK(stats_.sequences == 0); }
 
 PagedSequence::PagedSequence(PagedCache& cache, const PrefixKey& key)
     : cache_(cache),
-      chain_(PrefixIndex::Root(key)),
+      chain_(cache.index_.Root(key)),
       pages_(cache.groups()),
       pointers_(cache.layout_.page_bytes.size()),
       dropped_(cache.groups(), 0) {
@@ -110,38 +114,6 @@ int64_t PagedCache::FirstVisiblePage(int32_t group, int64_t length) const {
   return window == 0 ? 0 : std::max<int64_t>(0, length - window + 1) / kPage;
 }
 
-int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) {
-  auto& s = static_cast<PagedSequence&>(sequence);
-  CHECK(s.length_ == 0 && s.reserved_ == 0);
-  stats_.prefix_tokens_asked += tokens.size();
-  std::vector<PrefixIndex::Node*> nodes;
-  size_t usable = 0;
-  uint64_t chain = s.chain_;
-  while (static_cast<int64_t>(nodes.size() + 1) * kPage < static_cast<int64_t>(tokens.size())) {
-    PrefixIndex::Node* node = index_.Find(chain, tokens.subspan(nodes.size() * kPage, kPage));
-    if (node == nullptr) break;
-    nodes.push_back(node);
-    chain = node->chain;
-    if (!recurrent() || node->state >= 0) usable = nodes.size();
-  }
-  nodes.resize(usable);
-  if (usable == 0) return 0;
-  s.length_ = s.reserved_ = static_cast<int64_t>(usable) * kPage;
-  s.chain_ = nodes.back()->chain;
-  index_.TouchChain(s.chain_);
-  for (int32_t group = 0; group < groups(); ++group) {
-    s.dropped_[group] = std::min<int64_t>(FirstVisiblePage(group, s.length_), static_cast<int64_t>(usable));
-    for (int64_t i = 0; i < static_cast<int64_t>(usable); ++i) {
-      const int32_t page = i < s.dropped_[group] ? -1 : nodes[i]->pages[group];
-      if (page >= 0) store_->Reference(page);
-      s.SetPage(group, i, page);
-    }
-  }
-  if (recurrent()) std::memcpy(Slot(s.slot_), Slot(nodes.back()->state), slot_bytes_);
-  stats_.prefix_tokens_reused += s.length_;
-  return s.length_;
-}
-
 bool PagedCache::SharesPartialPage(const PagedSequence& s, int32_t group) const {
   return s.length_ % kPage != 0 && store_->references(s.pages_[group][s.length_ / kPage]) > 1;
 }
@@ -162,7 +134,8 @@ absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
   auto& s = static_cast<PagedSequence&>(sequence);
   const int64_t end = s.length_ + tokens;
   const int64_t pages = PagesFor(end);
-  const int64_t blocks = BlocksNeeded(s, pages);
+  int64_t blocks = BlocksNeeded(s, pages);
+  if (blocks > AvailableBlocks() && FreeSharedTail(s)) blocks = BlocksNeeded(s, pages);
   if (blocks > AvailableBlocks()) {
     return ResourceExhausted("kv_cache: {} blocks needed, {} of {} available", blocks, AvailableBlocks(),
                              store_->total_blocks());
@@ -182,6 +155,7 @@ absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
     }
   }
   s.reserved_ = std::max(s.reserved_, end);
+  s.shared_tail_ = 0;
   return absl::OkStatus();
 }
 
@@ -197,15 +171,6 @@ void PagedCache::MakeRoom(int64_t blocks) {
     return store_->free_blocks() >= blocks;
   });
   CHECK(store_->free_blocks() >= blocks);
-}
-
-void PagedCache::EraseNode(PrefixIndex::Node& node) {
-  for (int32_t page : node.pages) {
-    store_->SetIndexed(page, false);
-    store_->Unreference(page);
-  }
-  if (node.state >= 0) free_slots_.push_back(node.state);
-  index_.Erase(node);
 }
 
 void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
@@ -224,47 +189,12 @@ void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
   DropPassedPages(s);
 }
 
-// Page `page` of the sequence has just become full with the tokens of tail_. If the computed tokens end here too, the
-// recurrent state is that after this page.
-void PagedCache::IndexPage(PagedSequence& s, int64_t page, bool ends_here) {
-  const uint64_t parent = s.chain_;
-  s.chain_ = PrefixIndex::Extend(parent, s.tail_);
-  if (!options_.prefix_reuse) return;
-  PrefixIndex::Node* node = index_.Find(parent, s.tail_);
-  if (node == nullptr) {
-    if (index_.size() >= kMaximumNodes) DropOldestNode();
-    std::vector<int32_t> pages;
-    for (int32_t group = 0; group < groups(); ++group) pages.push_back(s.pages_[group][page]);
-    node = index_.Insert(parent, s.tail_, pages);
-    if (node == nullptr) return;
-    for (int32_t id : pages) {
-      store_->Reference(id);
-      store_->SetIndexed(id, true);
-    }
-  }
-  if (recurrent() && ends_here) KeepState(s, *node);
-}
-
-void PagedCache::KeepState(PagedSequence& s, PrefixIndex::Node& node) {
-  if (node.state >= 0) return;
-  const int32_t slot = TakeSlot();
-  if (slot < 0) return;
-  node.state = slot;
-  std::memcpy(Slot(slot), Slot(s.slot_), slot_bytes_);
-}
-
-void PagedCache::DropOldestNode() {
-  index_.VisitOldest([&](PrefixIndex::Node& node) {
-    EraseNode(node);
-    return true;
-  });
-}
-
 int32_t PagedCache::TakeSlot() {
   if (free_slots_.empty()) {
     index_.VisitOldest([&](PrefixIndex::Node& node) {
       if (node.state < 0) return false;
-      free_slots_.push_back(std::exchange(node.state, -1));
+      free_slots_.push_back(node.state);
+      index_.SetState(node, -1);
       return true;
     });
   }
@@ -285,6 +215,7 @@ void PagedCache::DropPassedPages(PagedSequence& s) {
 }
 
 void PagedCache::Release(PagedSequence& s) {
+  IndexTail(s);
   for (auto& table : s.pages_) {
     for (int32_t page : table) {
       if (page >= 0) store_->Unreference(page);
@@ -300,6 +231,7 @@ absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::Fork(const Sequence& seque
   s.length_ = from.length_;
   s.reserved_ = from.length_;
   s.chain_ = from.chain_;
+  s.indexable_ = from.indexable_;
   s.tail_ = from.tail_;
   s.dropped_ = from.dropped_;
   for (int32_t group = 0; group < groups(); ++group) {
@@ -317,7 +249,15 @@ int64_t PagedCache::AvailableBlocks() const { return store_->free_blocks() + sto
 
 int64_t PagedCache::BlocksFor(int64_t tokens) const {
   int64_t blocks = 0;
-  for (int32_t group = 0; group < groups(); ++group) blocks += PagesFor(tokens) * store_->BlocksOf(group);
+  for (int32_t group = 0; group < groups(); ++group) {
+    int64_t pages = PagesFor(tokens);
+    const int64_t window = layout_.groups[group].window;
+    if (window > 0 && options_.step_tokens > 0) {
+      const int64_t seen = window - 1 + options_.step_tokens;  // by the queries of one step, anywhere in the pages
+      pages = std::min(pages, (seen + kPage - 2) / kPage + 1);
+    }
+    blocks += pages * store_->BlocksOf(group);
+  }
   return blocks;
 }
 
@@ -327,13 +267,6 @@ CacheStats PagedCache::Stats() const {
   stats.blocks_cached = store_->cached_blocks();
   stats.blocks_used = stats.blocks_total - store_->free_blocks() - stats.blocks_cached;
   return stats;
-}
-
-void PagedCache::DropPrefixes() {
-  index_.VisitOldest([&](PrefixIndex::Node& node) {
-    EraseNode(node);
-    return false;
-  });
 }
 
 }  // namespace inferd::cache

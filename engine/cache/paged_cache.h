@@ -30,6 +30,8 @@ class PagedSequence final : public Sequence {
   PagedCache& cache_;
   int64_t length_ = 0, reserved_ = 0;
   uint64_t chain_;                                  // hash chain of the full pages so far
+  bool indexable_ = true;                           // false: the index has another text in a place of this one
+  uint64_t shared_tail_ = 0;                        // index entry of the page that is not full, while it is shared
   std::vector<int32_t> tail_;                       // tokens after the last full page
   std::vector<std::vector<int32_t>> pages_;         // [groups][ceil(reserved / 64)], -1: before the window
   std::vector<std::vector<const void*>> pointers_;  // [layers][ceil(reserved / 64)]
@@ -49,12 +51,13 @@ class PagedCache final : public KvCache {
   absl::StatusOr<std::unique_ptr<Sequence>> Fork(const Sequence& sequence) override;
   int64_t AvailableBlocks() const override;
   int64_t BlocksFor(int64_t tokens) const override;
+  int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const override;
   CacheStats Stats() const override;
   void DropPrefixes() override;
 
  private:
   friend class PagedSequence;
-  PagedCache() = default;
+  explicit PagedCache(const SipKey& secret) : index_(secret) {}
   int32_t groups() const { return static_cast<int32_t>(layout_.groups.size()); }
   bool recurrent() const { return slot_bytes_ > 0; }
   uint8_t* Slot(int32_t slot) const { return states_.data() + slot * slot_bytes_; }
@@ -65,7 +68,10 @@ class PagedCache final : public KvCache {
   void EraseNode(PrefixIndex::Node& node);
   void DropOldestNode();
   int32_t TakeSlot();  // drops the oldest snapshot if none is free; -1 if there is none to drop
+  bool FreeSharedTail(PagedSequence& sequence);
   void IndexPage(PagedSequence& sequence, int64_t page, bool ends_here);
+  void IndexTail(PagedSequence& sequence);
+  PrefixIndex::Node* AddNode(PagedSequence& sequence, int64_t page);
   void KeepState(PagedSequence& sequence, PrefixIndex::Node& node);
   void DropPassedPages(PagedSequence& sequence);
   void Release(PagedSequence& sequence);

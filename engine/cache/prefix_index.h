@@ -1,22 +1,29 @@
-// Which full pages are known: a hash chain from (adapter, tenant salt) over the tokens of each page leads to the pages
-// that hold them and, for recurrent models, to a copy of the state after them.
+// Which pages are known: a hash chain from (adapter, tenant salt) over the tokens of each page leads to the pages that
+// hold them and, for recurrent models, to a copy of the state after them. The last page of a text may not be full.
 //
-//   uint64_t chain = PrefixIndex::Root(key);
+//   uint64_t chain = index.Root(key);
 //   while (const PrefixIndex::Node* node = index.Find(chain, tokens_of_next_page)) chain = node->chain;
+//   PrefixIndex::Match match = index.FindLongest(chain, rest);      // a page that begins like the rest
 //
-// The tokens of each page are kept and compared, so that equal hashes of different texts do no harm. Nodes are in order
-// of use, oldest first; the owner drops them to get memory back.
+// The hash has a secret key, so that no tenant can construct a text that is taken for another; the tokens of each page
+// are kept and compared as well. Nodes are in order of use, oldest first; the owner drops them to get memory back.
+//
+// One thread changes the index and uses its nodes; CountKnown may be called by any.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/node_hash_map.h"
+#include "absl/synchronization/mutex.h"
 #include "engine/cache/kv_cache.h"
+#include "engine/cache/sip_hash.h"
 #include "kernels/kernels.h"
 
 namespace inferd::cache {
@@ -25,28 +32,63 @@ class PrefixIndex {
  public:
   struct Node {
     uint64_t parent = 0, chain = 0;
-    std::array<int32_t, kernels::kPageTokens> tokens;
-    std::vector<int32_t> pages;  // [groups]
-    int32_t state = -1;          // slot of the state after this page, or none
+    std::vector<int32_t> tokens;  // at most a page of them
+    std::vector<int32_t> pages;   // [groups]
+    int32_t state = -1;           // slot of the state after this page, or none
     std::list<Node*>::iterator use;
+
+    bool full() const { return static_cast<int64_t>(tokens.size()) == kernels::kPageTokens; }
+  };
+  struct Match {
+    Node* node = nullptr;
+    int64_t tokens = 0;  // of the node, from its first on, that are equal
   };
 
-  static uint64_t Root(const PrefixKey& key);
-  static uint64_t Extend(uint64_t parent, std::span<const int32_t> tokens);
+  explicit PrefixIndex(const SipKey& secret) : secret_(secret) {}
+
+  uint64_t Root(const PrefixKey& key) const;
+  uint64_t Extend(uint64_t parent, std::span<const int32_t> tokens) const;
 
   Node* Find(uint64_t parent, std::span<const int32_t> tokens);
+  Node* FindChain(uint64_t chain);
+  // Of the nodes after `parent`, one that begins with the most of `tokens`.
+  Match FindLongest(uint64_t parent, std::span<const int32_t> tokens);
   // nullptr if the place is taken: by the same tokens, or (once in 2^64) by others with the same hash.
   Node* Insert(uint64_t parent, std::span<const int32_t> tokens, std::vector<int32_t> pages);
+  void SetState(Node& node, int32_t slot);
   // Makes the nodes from this one back to the root the most recently used, so that ends are dropped before beginnings.
   void TouchChain(uint64_t chain);
   void Erase(Node& node);
   // Visits nodes from the oldest until `stop` says true; the visitor may erase the node that it is given.
   void VisitOldest(const std::function<bool(Node&)>& stop);
-  int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
+  int64_t size() const { return static_cast<int64_t>(uses_.size()); }
+
+  // Tokens at the beginning of `tokens` that are known, fewer than all of them; of recurrent models (`whole_pages`), as
+  // far as a state is kept.
+  int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens, bool whole_pages) const;
 
  private:
-  absl::node_hash_map<uint64_t, Node> nodes_;  // by chain
+  struct Place {
+    uint64_t parent;
+    std::span<const int32_t> tokens;
+  };
+  // By parent, then by tokens: neighbours have the longest beginnings in common.
+  struct Before {
+    using is_transparent = void;
+    static Place Of(const Node* node) { return {node->parent, node->tokens}; }
+    static bool Compare(const Place& a, const Place& b);
+    bool operator()(const Node* a, const Node* b) const { return Compare(Of(a), Of(b)); }
+    bool operator()(const Node* a, const Place& b) const { return Compare(Of(a), b); }
+    bool operator()(const Place& a, const Node* b) const { return Compare(a, Of(b)); }
+  };
+  const Node* FindLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Match FindLongestLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const SipKey secret_;
   std::list<Node*> uses_;
+  mutable absl::Mutex mutex_;                                          // against CountKnown
+  absl::node_hash_map<uint64_t, Node> nodes_ ABSL_GUARDED_BY(mutex_);  // by chain
+  std::set<Node*, Before> ordered_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace inferd::cache

@@ -30,7 +30,6 @@ class FakeModel : public StepRunner {
   explicit FakeModel(const Options& options) {
     cache::CacheLayout layout;
     layout.groups = {{.window = 0, .layers = {0}}};
-    layout.group_of_layer = {0};
     layout.page_bytes = {kPageBytes};
     layout.state_bytes = {0};
     cache_ = *cache::KvCache::Create(layout, {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes),
