@@ -38,6 +38,8 @@ struct BatchOptions {
 
 struct QueueOptions {
   uint32_t max_requests = 256;
+  // 0: any number.
+  uint32_t max_tokens = 0;
   Milliseconds max_wait{30'000};
 };
 

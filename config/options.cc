@@ -73,9 +73,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   });
   v.Number({"threads", "Threads that compute; 0: the cores this process may use."}, o.threads, {0, 1024});
   v.Section({"queue", "Requests that wait for a place."}, [&o](Visitor& queue) {
-    queue.Number({"max_requests", "More are refused with 429."}, o.queue.max_requests, {0, 1'000'000});
-    queue.Duration({"max_wait", "A request that is expected to wait longer is refused with 429."}, o.queue.max_wait,
-                   {0, kDayMs});
+    queue.Number({"max_requests", "Requests that wait; more are refused with 429."}, o.queue.max_requests,
+                 {0, 1'000'000});
+    queue.Number({"max_tokens", "Prompt tokens that wait, more are refused with 429; 0: any number."},
+                 o.queue.max_tokens, {0, 1u << 30});
+    queue.Duration({"max_wait", "A request that is expected to wait longer, or has, is refused with 429; 0: never."},
+                   o.queue.max_wait, {0, kDayMs});
   });
   VisitChoice(v, {"chat_template", "The file's own, or a common one for files that have none or a wrong one."},
               o.chat_template, kChatTemplates);

@@ -7,21 +7,20 @@
 #include "config/base/status.h"
 #include "engine/generation/model_drafter.h"
 #include "engine/generation/ngram_drafter.h"
+#include "engine/generation/refusal.h"
+#include "engine/scheduler/prefill_share.h"
 
 namespace inferd::engine {
 namespace {
 
-constexpr char kRetryAfterPayload[] = "inferd.dev/retry-after-seconds";
 constexpr int64_t kPromptRows = 8;  // results of prompts beside one row a sequence
 constexpr absl::Duration kNothingPlanned = absl::Milliseconds(10);
 
-absl::Status WithRetryAfter(absl::Status status, double seconds) {
-  status.SetPayload(kRetryAfterPayload, absl::Cord(fmt::format("{}", seconds)));
-  return status;
-}
-
-const char* ReasonName(scheduler::RejectionReason reason) {
-  return reason == scheduler::RejectionReason::kDeadline ? "deadline" : "queue_full";
+scheduler::QueueLimits LimitsOf(const EngineOptions& options) {
+  scheduler::QueueLimits limits = options.queue;
+  limits.max_sequences = options.max_sequences;
+  limits.prefill_tokens = options.prefill_tokens;
+  return limits;
 }
 
 // Guesses of one step; without guessing, for the tokens of resumed requests that are computed anew.
@@ -55,20 +54,16 @@ int64_t PoolTokens(cache::KvCache& cache, int64_t context_tokens) {
 
 }  // namespace
 
-std::optional<double> RetryAfterSeconds(const absl::Status& status) {
-  const auto payload = status.GetPayload(kRetryAfterPayload);
-  if (!payload) return std::nullopt;
-  return std::stod(std::string(*payload));
-}
-
 void SizeDevice(const EngineOptions& options, const model::DecoderSpec& spec, device::DeviceOptions& device) {
   device.max_batch_tokens = options.max_sequences + options.prefill_tokens + DraftTokens(options, spec);
   device.max_result_rows = options.max_sequences + kPromptRows + DraftTokens(options, spec);
   device.cache.max_sequences = options.max_sequences + static_cast<int64_t>(Embedder::kMostSequences);
+  device.cache.step_tokens = device.max_batch_tokens;
   if (!spec.encoder) return;
-  // An encoder sees a text whole, and pooling takes all its rows.
+  // An encoder sees a text whole, so that nothing of it serves another, and pooling takes all its rows.
+  device.cache.prefix_reuse = false;
   device.max_batch_tokens = std::max(device.max_batch_tokens, device.context_tokens);
-  device.max_result_rows = device.max_batch_tokens;
+  device.max_result_rows = device.cache.step_tokens = device.max_batch_tokens;
 }
 
 void SizeDraftDevice(const EngineOptions& options, device::DeviceOptions& device) {
@@ -116,11 +111,13 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
       draft_runner_(draft_device_ == nullptr ? nullptr : std::make_unique<DeviceRunner>(*draft_device_)),
       core_({.scheduler = SchedulerOptionsOf(options, device_->model().spec()),
              .limits = limits,
+             .queue = LimitsOf(options),
+             .rates = options.rates,
              .prefix_reuse = device_->options().cache.prefix_reuse,
              .speculation = options.speculation,
              .release_others = [this] { return embedder_.ReleaseAll(); }},
             runner_, device_->cache(), vocabulary_, kernels, clock, MakeDrafter(kernels)),
-      embedder_(*device_) {
+      embedder_(*device_, LimitsOf(options)) {
   Publish();
   thread_ = std::thread([this] { Run(); });
 }
@@ -148,16 +145,15 @@ void Engine::Stop() {
 absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue) {
   absl::Status valid = Validate(request, limits_);
   if (valid.ok()) valid = PrepareSampling(request);
-  const MonotonicTime now = clock_.Now();
+  const scheduler::Arrival arrival = Describe(request, clock_.Now());
   absl::MutexLock lock(&mutex_);
   if (!valid.ok()) {
     if (valid.code() == absl::StatusCode::kOutOfRange) ++rejections_["too_long"];
     return valid;
   }
-  RETURN_IF_ERROR(Admit(request, now));
+  RETURN_IF_ERROR(Admit(arrival));
   const RequestId id = ++last_id_;
-  inbox_.arrivals.push_back({.id = id, .request = std::move(request), .queue = std::move(queue), .arrival = now});
-  ++requests_;
+  inbox_.arrivals.push_back({.id = id, .request = std::move(request), .queue = std::move(queue), .counted = arrival});
   return id;
 }
 
@@ -172,39 +168,44 @@ absl::Status Engine::PrepareSampling(GenerationRequest& request) {
   return CheckBans(request, limits_);
 }
 
-absl::Status Engine::Admit(const GenerationRequest& request, MonotonicTime now) {
-  if (draining_) {
-    ++rejections_["draining"];
-    return Unavailable("the model is draining");
-  }
-  scheduler::Load load = load_;
-  for (const Arrival& arrival : inbox_.arrivals) {
-    ++load.waiting_requests;
-    load.waiting_sequences += arrival.request.choices;
-    load.prefill_tokens += static_cast<int64_t>(arrival.request.prompt.size());
-  }
-  scheduler::QueueLimits limits = options_.queue;
-  limits.max_sequences = options_.max_sequences;
-  const std::optional<scheduler::Rejection> rejection =
-      scheduler::CheckAdmission(limits, load,
-                                {.tokens = static_cast<int64_t>(request.prompt.size()),
-                                 .sequences = request.choices,
-                                 .now = now,
-                                 .deadline = request.deadline},
-                                rates_);
-  if (!rejection) return absl::OkStatus();
-  ++rejections_[ReasonName(rejection->reason)];
-  return WithRetryAfter(ResourceExhausted("{}", rejection->message), rejection->expected_wait_seconds);
-}
-
 absl::Status Engine::Embed(EmbeddingRequest request) {
   RETURN_IF_ERROR(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens)));
+  const scheduler::Arrival arrival = Describe(request, clock_.Now());
   absl::MutexLock lock(&mutex_);
+  RETURN_IF_ERROR(Admit(arrival));
+  inbox_.embeddings.push_back({.request = std::move(request), .counted = arrival});
+  return absl::OkStatus();
+}
+
+scheduler::Arrival Engine::Describe(const GenerationRequest& request, MonotonicTime now) const {
+  const int64_t tokens = static_cast<int64_t>(request.prompt.size());
+  const cache::KvCache& cache = device_->cache();
+  const bool reuses = !request.prompt_logprobs;
+  return {.tokens = tokens - (reuses ? cache.CountKnown({.tenant_salt = request.cache_salt}, request.prompt) : 0),
+          .sequences = request.choices,
+          .blocks = request.choices * (cache.BlocksFor(tokens) + cache.BlocksFor(1)),
+          .resumed = !request.resumed.empty(),
+          .now = now,
+          .deadline = request.deadline};
+}
+
+scheduler::Arrival Engine::Describe(const EmbeddingRequest& request, MonotonicTime now) {
+  scheduler::Arrival arrival{.sequences = 0, .embeds = true, .now = now, .deadline = request.deadline};
+  for (const std::vector<int32_t>& input : request.inputs) arrival.tokens += static_cast<int64_t>(input.size());
+  return arrival;
+}
+
+absl::Status Engine::Admit(const scheduler::Arrival& arrival) {
   if (draining_) {
     ++rejections_["draining"];
     return Unavailable("the model is draining");
   }
-  inbox_.embeddings.push_back(std::move(request));
+  const scheduler::QueueLimits limits = LimitsOf(options_);
+  if (const auto rejection = scheduler::CheckAdmission(limits, load_, arrival, rates_)) {
+    ++rejections_[ReasonName(rejection->reason)];
+    return RefusalStatus(*rejection);
+  }
+  load_.Add(arrival, limits);
   ++requests_;
   return absl::OkStatus();
 }
@@ -231,8 +232,9 @@ bool Engine::draining() const {
 Statistics Engine::Stats() const {
   absl::MutexLock lock(&mutex_);
   Statistics statistics = statistics_;
-  statistics.rejections = rejections_;
-  statistics.requests_waiting += static_cast<uint32_t>(inbox_.arrivals.size());
+  for (const auto& [reason, count] : rejections_) statistics.rejections[reason] += count;
+  statistics.requests_waiting = static_cast<uint32_t>(load_.waiting_requests);
+  statistics.requests_running = static_cast<uint32_t>(requests_ - static_cast<size_t>(load_.waiting_requests));
   return statistics;
 }
 
@@ -261,32 +263,47 @@ void Engine::Run() {
   embedder_.CancelAll(end);
   absl::MutexLock lock(&mutex_);
   for (const Arrival& arrival : inbox_.arrivals) arrival.queue->Close(end);
-  for (const EmbeddingRequest& request : inbox_.embeddings) request.done(end);
+  for (const EmbeddingArrival& arrival : inbox_.embeddings) arrival.request.done(end);
 }
 
 void Engine::Take(Inbox inbox) {
   for (Arrival& arrival : inbox.arrivals) {
-    core_.Submit(arrival.id, std::move(arrival.request), std::move(arrival.queue), arrival.arrival);
+    core_.Submit(arrival.id, std::move(arrival.request), std::move(arrival.queue), arrival.counted.now);
   }
   for (RequestId id : inbox.cancelled) core_.Cancel(id, Cancelled("the request was cancelled"));
-  for (EmbeddingRequest& request : inbox.embeddings) embedder_.Submit(std::move(request));
+  for (EmbeddingArrival& arrival : inbox.embeddings) embedder_.Submit(std::move(arrival.request), arrival.counted.now);
 }
 
-// Generation and embedding take turns.
+// Generation and embedding take turns; beside streams, a pass of embedding takes no longer than a prompt's would.
 bool Engine::Step() {
   const bool generated = core_.Step();
-  const bool embedded = embedder_.Step(clock_.Now());
-  return generated || embedded;
+  if (embedder_.idle()) return generated;
+  const scheduler::Rates& rates = core_.rates();
+  const int64_t streams = core_.load().decoding_sequences, most = device_->options().max_batch_tokens;
+  const MonotonicTime begin = clock_.Now();
+  const int64_t tokens = embedder_.Step(
+      begin, rates, streams == 0 ? most : scheduler::PrefillBudget(options_.prefill_tokens, rates, streams, 1));
+  if (tokens > 0) core_.PassDone(tokens, std::chrono::duration<double>(clock_.Now() - begin).count());
+  return generated || tokens > 0;
 }
 
+// What is in the inbox came during the step.
 void Engine::Publish() {
   Statistics statistics = core_.statistics();
-  const scheduler::Load load = core_.load();
+  for (const auto& [reason, count] : embedder_.rejections()) statistics.rejections[reason] += count;
+  scheduler::Load load = core_.load();
+  const EmbeddingLoad embeddings = embedder_.load();
+  load.embedding_requests = embeddings.requests;
+  load.waiting_requests += embeddings.waiting_requests;
+  load.prefill_tokens += embeddings.tokens;
   absl::MutexLock lock(&mutex_);
   requests_ = core_.requests() + embedder_.requests() + inbox_.arrivals.size() + inbox_.embeddings.size();
   statistics_ = std::move(statistics);
-  load_ = load;
   rates_ = core_.rates();
+  load_ = std::move(load);
+  const scheduler::QueueLimits limits = LimitsOf(options_);
+  for (const Arrival& arrival : inbox_.arrivals) load_.Add(arrival.counted, limits);
+  for (const EmbeddingArrival& arrival : inbox_.embeddings) load_.Add(arrival.counted, limits);
 }
 
 std::string KernelVariant(const std::string& isa) {

@@ -1,15 +1,17 @@
 // A model that answers requests: any number of callers, one thread that computes.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Engine::Create(std::move(device), std::move(vocabulary),
-//   options)); auto queue = std::make_shared<EventQueue>(1 << 20, [] { ... }); ASSIGN_OR_RETURN(RequestId id,
-//   engine->Submit(std::move(request), queue)); engine->Cancel(id);
+//   ASSIGN_OR_RETURN(auto engine, Engine::Create(std::move(device), std::move(vocabulary), options));
+//   auto queue = std::make_shared<EventQueue>(1 << 20, [] { ... });
+//   ASSIGN_OR_RETURN(RequestId id, engine->Submit(std::move(request), queue));
+//   engine->Cancel(id);
 //
 // All methods may be called from any thread. Events arrive in the request's queue.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,7 +32,8 @@ enum class Guessing { kOff, kNgram, kDraft };
 struct EngineOptions {
   int64_t max_sequences = 32;
   int64_t prefill_tokens = 256;  // of prompts, in one step
-  scheduler::QueueLimits queue;  // max_sequences is taken from above
+  scheduler::QueueLimits queue;  // max_sequences and prefill_tokens are taken from above
+  scheduler::Rates rates;        // measured before; a queue expects no waits until something is
   Guessing guessing = Guessing::kOff;
   SpeculationLimits speculation;
 };
@@ -50,11 +53,11 @@ class Engine {
                                                         std::unique_ptr<device::Device> draft = nullptr);
   ~Engine();
 
-  // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (RetryAfterSeconds
-  // tells how long); UNAVAILABLE: draining.
+  // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (refusal.h tells how
+  // long); UNAVAILABLE: draining. A request that has waited too long ends with RESOURCE_EXHAUSTED in its queue.
   absl::StatusOr<RequestId> Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue);
 
-  // Vectors of texts; `done` is called on the engine's thread. Errors of Validate(), UNAVAILABLE: draining.
+  // Vectors of texts; `done` is called on the engine's thread. The same errors, and the same queue.
   absl::Status Embed(EmbeddingRequest request);
 
   // The request ends with CANCELLED before the next step; nothing happens if it has ended.
@@ -79,12 +82,16 @@ class Engine {
     RequestId id;
     GenerationRequest request;
     std::shared_ptr<EventQueue> queue;
-    MonotonicTime arrival;
+    scheduler::Arrival counted;
+  };
+  struct EmbeddingArrival {
+    EmbeddingRequest request;
+    scheduler::Arrival counted;
   };
   struct Inbox {
     std::vector<Arrival> arrivals;
     std::vector<RequestId> cancelled;
-    std::vector<EmbeddingRequest> embeddings;
+    std::vector<EmbeddingArrival> embeddings;
     bool empty() const { return arrivals.empty() && cancelled.empty() && embeddings.empty(); }
   };
 
@@ -94,7 +101,10 @@ class Engine {
   std::unique_ptr<Drafter> MakeDrafter(const kernels::Kernels& kernels);
   absl::Status PrepareSampling(GenerationRequest& request);
   void Run();
-  absl::Status Admit(const GenerationRequest& request, MonotonicTime now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  scheduler::Arrival Describe(const GenerationRequest& request, MonotonicTime now) const;
+  static scheduler::Arrival Describe(const EmbeddingRequest& request, MonotonicTime now);
+  // Counts the arrival, or says why it is refused.
+  absl::Status Admit(const scheduler::Arrival& arrival) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Take(Inbox inbox);
   bool Step();
@@ -118,18 +128,16 @@ class Engine {
   RequestId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // As of the last step, and of what is in the inbox.
+  scheduler::Load load_ ABSL_GUARDED_BY(mutex_);
   // As of the last step.
   Statistics statistics_ ABSL_GUARDED_BY(mutex_);
-  scheduler::Load load_ ABSL_GUARDED_BY(mutex_);
   scheduler::Rates rates_ ABSL_GUARDED_BY(mutex_);
   size_t requests_ ABSL_GUARDED_BY(mutex_) = 0;  // in the core and in the inbox
   std::map<std::string, uint64_t> rejections_ ABSL_GUARDED_BY(mutex_);
 
   std::thread thread_;
 };
-
-// Seconds after which a refused request may find room; nullopt if the status does not tell.
-std::optional<double> RetryAfterSeconds(const absl::Status& status);
 
 // Name of the kernels that `isa` means on this processor, the best for ""; empty if it does not run them.
 std::string KernelVariant(const std::string& isa);

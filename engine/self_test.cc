@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/clock.h"
 #include "config/base/status.h"
 #include "engine/model/forward.h"
 
@@ -34,6 +35,25 @@ std::string WithoutSpaceMarks(std::string_view text) {
     text.remove_prefix(mark ? kSpaceMark.size() : 1);
   }
   return plain;
+}
+
+// Seconds of a pass over a text of so many tokens.
+absl::StatusOr<double> TimePass(device::Device& device, int64_t length) {
+  const model::Model& model = device.model();
+  std::vector<int32_t> tokens(static_cast<size_t>(length));
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 31) % model.vocabulary_size();
+  ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
+  RETURN_IF_ERROR(device.cache().Reserve(*sequence, length));
+  const bool encoder = model.spec().encoder;
+  const model::SequenceStep step{
+      .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? model::Rows::kAll : model::Rows::kLast};
+  const MonotonicTime begin = Clock::System().Now();
+  ASSIGN_OR_RETURN(const model::ForwardResult result,
+                   encoder ? model::ForwardHidden(device, {&step, 1}) : model::Forward(device, {&step, 1}));
+  for (float value : result.values) {
+    if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");
+  }
+  return std::chrono::duration<double>(Clock::System().Now() - begin).count();
 }
 
 }  // namespace
@@ -77,23 +97,14 @@ absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, con
   return absl::OkStatus();
 }
 
-absl::Status CheckForward(device::Device& device) {
-  const model::Model& model = device.model();
+absl::StatusOr<scheduler::PassTimes> CheckForward(device::Device& device) {
   const device::DeviceOptions& options = device.options();
   const int64_t room = std::min({options.context_tokens, options.max_batch_tokens, options.max_result_rows});
-  std::vector<int32_t> tokens(static_cast<size_t>(std::min<int64_t>(kForwardTokens, room)));
-  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 31) % model.vocabulary_size();
-  ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
-  RETURN_IF_ERROR(device.cache().Reserve(*sequence, static_cast<int64_t>(tokens.size())));
-  const bool encoder = model.spec().encoder;
-  const model::SequenceStep step{
-      .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? model::Rows::kAll : model::Rows::kLast};
-  ASSIGN_OR_RETURN(const model::ForwardResult result,
-                   encoder ? model::ForwardHidden(device, {&step, 1}) : model::Forward(device, {&step, 1}));
-  for (float value : result.values) {
-    if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");
-  }
-  return absl::OkStatus();
+  scheduler::PassTimes times{.tokens = std::min<int64_t>(kForwardTokens, room)};
+  ASSIGN_OR_RETURN(times.pass_seconds, TimePass(device, times.tokens));
+  ASSIGN_OR_RETURN(times.step_seconds, TimePass(device, 1));
+  device.cache().DropPrefixes();
+  return times;
 }
 
 }  // namespace inferd::engine

@@ -10,7 +10,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/device/device.h"
+#include "engine/scheduler/rates.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 
@@ -23,8 +25,8 @@ absl::Status CheckTokenizer(const tokenizer::Tokenizer& tokenizer, int32_t vocab
 // The template renders a message, and its text is in the prompt.
 absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, const boost::json::object& model);
 
-// A pass of a few tokens through all layers gives finite numbers. Its sequence is gone afterwards; it is too short for
-// anything of it to stay in the prefix cache.
-absl::Status CheckForward(device::Device& device);
+// A pass of a few tokens through all layers, and one of a single token, give finite numbers. Tells how long they took.
+// Nothing of them stays in the cache.
+absl::StatusOr<scheduler::PassTimes> CheckForward(device::Device& device);
 
 }  // namespace inferd::engine

@@ -40,7 +40,12 @@ class SelfTest : public testing::Test {
 TEST_F(SelfTest, ASoundModelPasses) {
   const absl::StatusOr<tools::Runnable> runnable = tools::OpenRunnable(path_, {.tokens = 8, .result_rows = 8});
   ASSERT_EQ(runnable.status(), absl::OkStatus());
-  EXPECT_EQ(CheckForward(*runnable->device), absl::OkStatus());
+  const absl::StatusOr<scheduler::PassTimes> times = CheckForward(*runnable->device);
+  ASSERT_EQ(times.status(), absl::OkStatus());
+  EXPECT_EQ(times->tokens, 8);
+  EXPECT_GT(times->pass_seconds, 0);
+  EXPECT_GT(times->step_seconds, 0);
+  EXPECT_EQ(runnable->device->cache().Stats().blocks_cached, 0);
   EXPECT_EQ(CheckTokenizer(*tokenizer_, 600), absl::OkStatus());
   EXPECT_EQ(Template("{{ bos_token }}{{ messages[0].content }}"), absl::OkStatus());
 }

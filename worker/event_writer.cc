@@ -31,8 +31,6 @@ v1::Finished::Reason ReasonOf(engine::FinishReason reason) {
       return v1::Finished::REASON_LENGTH;
     case engine::FinishReason::kToolCalls:
       return v1::Finished::REASON_TOOL_CALLS;
-    case engine::FinishReason::kCancelled:
-      return v1::Finished::REASON_CANCELLED;
     case engine::FinishReason::kError:
       return v1::Finished::REASON_ERROR;
   }

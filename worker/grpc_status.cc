@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
-#include "engine/engine.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::worker {
 

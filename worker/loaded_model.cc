@@ -37,6 +37,7 @@ engine::EngineOptions EngineOptionsOf(const config::ModelOptions& options) {
   return {.max_sequences = options.batch.max_sequences,
           .prefill_tokens = options.batch.prefill_tokens,
           .queue = {.max_requests = options.queue.max_requests,
+                    .max_tokens = static_cast<int64_t>(options.queue.max_tokens),
                     .max_wait_seconds = std::chrono::duration<double>(options.queue.max_wait).count()},
           .guessing = GuessingOf(options.speculation.kind),
           .speculation = {.max_tokens = options.speculation.max_tokens, .max_batch = options.speculation.max_batch}};
@@ -140,7 +141,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   }
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
                    device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
-  RETURN_IF_ERROR(engine::CheckForward(*device));
+  ASSIGN_OR_RETURN(const scheduler::PassTimes times, engine::CheckForward(*device));
   std::unique_ptr<device::Device> draft;
   if (options.speculation.kind == config::SpeculationKind::kDraft) {
     absl::StatusOr<std::unique_ptr<device::Device>> opened = LoadDraft(*loaded, isa);
@@ -148,8 +149,10 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
     draft = *std::move(opened);
   }
   engine::Vocabulary vocabulary = engine::VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
-  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary),
-                                                          EngineOptionsOf(options), Clock::System(), std::move(draft)));
+  engine::EngineOptions engine_options = EngineOptionsOf(options);
+  engine_options.rates = scheduler::Rates::OfPasses(times);
+  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary), engine_options,
+                                                          Clock::System(), std::move(draft)));
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::engine {
 namespace {
@@ -23,7 +24,9 @@ Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache
       clock_(clock),
       memory_(cache, options.release_others),
       scheduler_(options.scheduler, memory_),
-      speculation_(options.speculation, options.limits.vocabulary_size, std::move(drafter)) {}
+      speculation_(options.speculation, options.limits.vocabulary_size, std::move(drafter)) {
+  scheduler_.rates() = options.rates;
+}
 
 // --------------------------------------------------------------------------------------------------------- beginnings
 
@@ -34,14 +37,21 @@ void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<Ev
   Request& request = *owned;
   request.stops = *output::StopTexts::Create(request.request.stop);
   requests_[id] = std::move(owned);
+  waiting_.insert(id);
   request.choices_left = request.request.choices;
+  if (!request.request.resumed.empty()) Begin(request);  // it was accepted before
+  for (const ResumedChoice& resumed : request.request.resumed) request.choices_left -= resumed.finished ? 1 : 0;
+  for (uint32_t index = 0; index < request.request.choices; ++index) StartChoice(request, index);
+  if (request.choices_left == 0) Cancel(id, absl::OkStatus());
+}
+
+void Core::Begin(Request& request) {
+  if (std::exchange(request.begun, true)) return;
+  waiting_.erase(request.id);
   const uint32_t prompt_tokens = static_cast<uint32_t>(request.request.prompt.size());
   statistics_.prompt_tokens += prompt_tokens;
   statistics_.request_prompt_tokens.Add(prompt_tokens);
   Send(request, Accepted{.prompt_tokens = prompt_tokens, .seed = request.request.seed});
-  for (const ResumedChoice& resumed : request.request.resumed) request.choices_left -= resumed.finished ? 1 : 0;
-  for (uint32_t index = 0; index < request.request.choices; ++index) StartChoice(request, index);
-  if (request.choices_left == 0) Cancel(id, absl::OkStatus());
 }
 
 void Core::StartChoice(Request& request, uint32_t index) {
@@ -70,6 +80,8 @@ void Core::StartChoice(Request& request, uint32_t index) {
       id, {.tokens = &tokens, .key = {.tenant_salt = request.request.cache_salt}, .reuse_prefix = reuse_prefix});
   scheduler_.Add({.id = id,
                   .tokens = static_cast<int64_t>(tokens.size()),
+                  .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
+                                 MostTokens(request.request, options_.limits),
                   .priority = request.request.priority,
                   .arrival = request.arrival,
                   .deadline = request.request.deadline,
@@ -86,10 +98,12 @@ bool Core::WantsAllRows(const Active& active) const {
 
 bool Core::Step() {
   const MonotonicTime begin = clock_.Now();
+  RefuseWaiting(begin);
   ProposeDrafts();
   scheduler::StepPlan plan = scheduler_.Plan(begin);
   EndPlanned(plan);
   if (plan.work.empty()) return false;
+  for (const scheduler::Work& work : plan.work) Begin(*active_.at(work.id).request);
   absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
   if (result.ok()) {
     scheduler_.Computed(plan.work);
@@ -105,6 +119,37 @@ bool Core::Step() {
   ++statistics_.steps;
   statistics_.step_tokens.Add(static_cast<double>(plan.shape.decode_sequences + plan.shape.prefill_tokens));
   return true;
+}
+
+scheduler::Arrival Core::ArrivalOf(const Request& request) const {
+  return {.tokens = static_cast<int64_t>(request.request.prompt.size()),
+          .sequences = request.choices_left,
+          .now = request.arrival,
+          .deadline = request.request.deadline};
+}
+
+int64_t Core::KnownTokens(const Request& request) const {
+  const GenerationRequest& generation = request.request;
+  if (!options_.prefix_reuse || generation.prompt_logprobs) return 0;
+  return cache_.CountKnown({.tenant_salt = generation.cache_salt}, generation.prompt);
+}
+
+void Core::RefuseWaiting(MonotonicTime now) {
+  std::vector<std::pair<RequestId, scheduler::Rejection>> refused;
+  for (RequestId id : waiting_) {
+    scheduler::Arrival arrival = ArrivalOf(*requests_.at(id));
+    auto rejection = scheduler::CheckWaiting(options_.queue, arrival, now, rates());
+    if (rejection && rejection->reason == scheduler::RejectionReason::kDeadline) {
+      arrival.tokens -= KnownTokens(*requests_.at(id));
+      rejection = scheduler::CheckWaiting(options_.queue, arrival, now, rates());
+    }
+    if (rejection) refused.emplace_back(id, *std::move(rejection));
+  }
+  for (auto& [id, rejection] : refused) {
+    ++statistics_.rejections[ReasonName(rejection.reason)];
+    rejection.expected_wait_seconds = scheduler::ExpectedWaitSeconds(options_.queue, load(), {.sequences = 0}, rates());
+    Cancel(id, RefusalStatus(rejection));
+  }
 }
 
 // Sequences that the plan has ended without computing them. Their requests end with all choices, also with those that
@@ -240,7 +285,6 @@ void Core::FinishChoice(scheduler::SequenceId id, const Finish& finish) {
   CountFinished(event, request.arrival);
   statistics_.nonfinite_logits += finish.nonfinite_logits ? 1 : 0;
   if (sequence != nullptr) {
-    scheduler_.rates().RequestDone(Seconds(*sequence->admitted, clock_.Now()));
     scheduler_.Finish(id);
   }
   memory_.Forget(id);
@@ -296,6 +340,7 @@ void Core::Cancel(RequestId id, absl::Status status) {
     active_.erase(sequence);
   }
   found->second->queue->Close(std::move(status));
+  waiting_.erase(id);
   requests_.erase(found);
 }
 
@@ -313,16 +358,9 @@ std::vector<RequestId> Core::RequestIds() const {
   return ids;
 }
 
-uint32_t Core::RunningRequests() const {
-  return static_cast<uint32_t>(std::count_if(requests_.begin(), requests_.end(), [this](const auto& entry) {
-    const std::vector<scheduler::SequenceId>& sequences = entry.second->sequences;
-    return std::any_of(sequences.begin(), sequences.end(), [this](auto id) { return scheduler_.Find(id)->running(); });
-  }));
-}
-
 scheduler::Load Core::load() const {
   scheduler::Load load = scheduler_.load();
-  load.waiting_requests = static_cast<int64_t>(requests_.size()) - RunningRequests();
+  load.waiting_requests = static_cast<int64_t>(waiting_.size());
   return load;
 }
 
@@ -332,8 +370,8 @@ Statistics Core::statistics() const {
   statistics.draft_tokens_proposed = speculation_.proposed();
   statistics.draft_tokens_accepted = speculation_.accepted();
   statistics.cache = cache_.Stats();
-  statistics.requests_running = RunningRequests();
-  statistics.requests_waiting = static_cast<uint32_t>(requests_.size()) - statistics.requests_running;
+  statistics.requests_waiting = static_cast<uint32_t>(waiting_.size());
+  statistics.requests_running = static_cast<uint32_t>(requests_.size() - waiting_.size());
   return statistics;
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ using RequestId = uint64_t;
 struct CoreOptions {
   scheduler::SchedulerOptions scheduler;
   RequestLimits limits;
+  scheduler::QueueLimits queue{.max_wait_seconds = 0};  // of requests that were taken, the longest wait counts
+  scheduler::Rates rates;                               // at the start
   bool prefix_reuse = true;
   SpeculationLimits speculation;
   // Called in a step where generation lacks room: others who share the cache give back what they hold, or false.
@@ -46,7 +49,8 @@ class Core {
   Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
        const kernels::Kernels& kernels, const Clock& clock, std::unique_ptr<Drafter> drafter = nullptr);
 
-  // `request` is valid. Its events go to `queue`, which is closed when all is sent.
+  // `request` is valid. Its events go to `queue`, which is closed when all is sent. `accepted` is sent when the request
+  // begins: until then it may be refused, with a status of refusal.h.
   void Submit(RequestId id, GenerationRequest request, std::shared_ptr<EventQueue> queue, MonotonicTime arrival);
   // Ends a request with this status; unknown ids are ignored.
   void Cancel(RequestId id, absl::Status status);
@@ -58,6 +62,8 @@ class Core {
   size_t requests() const { return requests_.size(); }
   std::vector<RequestId> RequestIds() const;
   scheduler::Load load() const;
+  // A pass that others who share the engine's time have made.
+  void PassDone(int64_t tokens, double seconds) { scheduler_.rates().StepDone({.prefill_tokens = tokens}, seconds); }
   const scheduler::Rates& rates() const { return scheduler_.rates(); }
   Statistics statistics() const;
 
@@ -69,6 +75,7 @@ class Core {
     MonotonicTime arrival;
     std::shared_ptr<const output::StopTexts> stops;
     uint32_t choices_left = 0;
+    bool begun = false;                            // `accepted` was sent
     std::vector<scheduler::SequenceId> sequences;  // that the scheduler knows
   };
   struct Active {
@@ -77,8 +84,12 @@ class Core {
     std::optional<MonotonicTime> first_token, last_token;
   };
 
+  void Begin(Request& request);
   void StartChoice(Request& request, uint32_t index);
   void ProposeDrafts();
+  void RefuseWaiting(MonotonicTime now);
+  scheduler::Arrival ArrivalOf(const Request& request) const;
+  int64_t KnownTokens(const Request& request) const;
   std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
   void HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result);
   void HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements);
@@ -91,7 +102,6 @@ class Core {
   void EndPlanned(scheduler::StepPlan& plan);
   void DropUnread();
   bool WantsAllRows(const Active& active) const;
-  uint32_t RunningRequests() const;
 
   const CoreOptions options_;
   StepRunner& runner_;
@@ -104,6 +114,7 @@ class Core {
   PrefixLeaders leaders_;
   Speculation speculation_;
   std::map<RequestId, std::unique_ptr<Request>> requests_;
+  std::set<RequestId> waiting_;  // of these, those that have not begun
   std::map<scheduler::SequenceId, Active> active_;
   scheduler::SequenceId last_sequence_ = 0;
   std::vector<RequestId> unread_;  // their readers have fallen too far behind

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/generation/fake_model.h"
+#include "engine/generation/refusal.h"
 #include "engine/generation/transcript.h"
 
 namespace inferd::engine {
@@ -16,13 +17,15 @@ class CoreTest : public testing::Test {
  protected:
   void Create(
       const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}, int64_t pool_tokens = 0,
-      std::function<bool()> release_others = [] { return false; }) {
+      std::function<bool()> release_others = [] { return false; }, double max_wait_seconds = 0) {
     if (pool_tokens == 0) pool_tokens = model.blocks * kernels::kPageTokens;
     model_ = std::make_unique<FakeModel>(model);
     core_ = std::make_unique<Core>(
         CoreOptions{
             .scheduler = options,
             .limits = {.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 4096, .pool_tokens = pool_tokens},
+            .queue = {.max_wait_seconds = max_wait_seconds, .max_sequences = options.max_sequences},
+            .rates = scheduler::Rates::OfPasses({.tokens = 8, .pass_seconds = 0.08, .step_seconds = 0.02}),
             .prefix_reuse = model.prefix_reuse,
             .release_others = std::move(release_others)},
         *model_, model_->cache(), vocabulary_, *kernels::SelectKernels(nullptr), clock_);
@@ -197,14 +200,63 @@ TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
   Create({});
   const auto queue = Submit(1, {.prompt = Prompt(10),
                                 .sampling = {.ignore_eos = true},
-                                .deadline = clock_.Now() + std::chrono::milliseconds(50)});
+                                .deadline = clock_.Now() + std::chrono::milliseconds(500)});
   for (int i = 0; i < 10; ++i) core_->Step();
-  clock_.Advance(std::chrono::milliseconds(50));
+  clock_.Advance(std::chrono::milliseconds(500));
   core_->Step();
   Transcript transcript;
   transcript.Read(*queue);
   EXPECT_EQ(transcript.end->code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(transcript.choices.at(0).tokens.size(), 10u);
+}
+
+TEST_F(CoreTest, ARequestThatHasWaitedTooLongIsRefusedBeforeItIsAccepted) {
+  Create(
+      {}, {.max_sequences = 1}, 0, [] { return false; }, /*max_wait_seconds=*/1);
+  model_->while_running = [this] { clock_.Advance(std::chrono::milliseconds(100)); };
+  const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
+  const auto second = Submit(2, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
+  while (core_->Step()) {
+  }
+  Transcript served, refused;
+  served.Read(*first);
+  refused.Read(*second);
+  EXPECT_EQ(served.choices.at(0).tokens.size(), 50u) << "what has begun goes on";
+  EXPECT_FALSE(refused.accepted);
+  ASSERT_EQ(refused.end->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(refused.end->message(), "the request has waited 1.1 s, the limit is 1 s");
+  EXPECT_NEAR(*RetryAfterSeconds(*refused.end), 3.9, 0.3) << "39 tokens of the first are left, and a short prompt";
+  EXPECT_EQ(core_->statistics().rejections.at("queue_full"), 1u);
+  EXPECT_EQ(core_->statistics().requests_waiting, 0u);
+}
+
+TEST_F(CoreTest, AWaitingRequestThatCannotMeetItsDeadlineIsRefused) {
+  Create({}, {.max_sequences = 1});
+  const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
+  const auto second = Submit(2, {.prompt = Prompt(900), .deadline = clock_.Now() + std::chrono::seconds(10)});
+  const MonotonicTime begin = clock_.Now();
+  model_->while_running = [this] { clock_.Advance(std::chrono::milliseconds(100)); };
+  Transcript refused;
+  while (!refused.end && core_->Step()) refused.Read(*second);
+  ASSERT_TRUE(refused.end);
+  EXPECT_EQ(refused.end->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_LT(clock_.Now() - begin, std::chrono::seconds(5)) << "known long before the deadline";
+  EXPECT_EQ(core_->statistics().rejections.at("deadline"), 1u);
+}
+
+TEST_F(CoreTest, AResumedRequestWaitsAsLongAsItMust) {
+  Create(
+      {}, {.max_sequences = 1}, 0, [] { return false; }, /*max_wait_seconds=*/1);
+  const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
+  GenerationRequest resumed{.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 5};
+  resumed.resumed = {{.choice = 0, .tokens = {5, 6}, .delivered_bytes = 4}};
+  const auto second = Submit(2, std::move(resumed));
+  while (core_->Step()) clock_.Advance(std::chrono::milliseconds(100));
+  Transcript transcript;
+  transcript.Read(*second);
+  EXPECT_TRUE(transcript.accepted);
+  EXPECT_EQ(transcript.end, absl::OkStatus());
+  EXPECT_EQ(transcript.choices.at(0).tokens.size(), 3u);
 }
 
 // The second choice gives way to the first, which outgrows the pool: its end makes room for the second, in the plan of

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::engine {
 
@@ -24,17 +25,24 @@ absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, 
   return absl::OkStatus();
 }
 
-void Embedder::Submit(EmbeddingRequest request) {
+void Embedder::Submit(EmbeddingRequest request, MonotonicTime arrival) {
   auto job = std::make_unique<Job>();
+  job->arrival = arrival;
+  for (const std::vector<int32_t>& input : request.inputs) job->tokens_left += static_cast<int64_t>(input.size());
   job->inputs.resize(request.inputs.size());
   job->vectors.resize(request.inputs.size());
   job->request = std::move(request);
   jobs_.push_back(std::move(job));
 }
 
-bool Embedder::Step(MonotonicTime now) {
-  DropEnded(now);
-  const std::vector<Part> parts = PlanPass();
+int64_t Embedder::Step(MonotonicTime now, const scheduler::Rates& rates, int64_t most_tokens) {
+  DropEnded(now, rates);
+  const std::vector<Part> parts = PlanPass(most_tokens);
+  int64_t tokens = 0;
+  for (const Part& part : parts) {
+    part.job->begun = true;
+    tokens += part.tokens;
+  }
   if (parts.empty()) {
     ReleaseAfter(1);
   } else {
@@ -45,22 +53,43 @@ bool Embedder::Step(MonotonicTime now) {
     jobs_.pop_front();
     job->request.done(std::move(job->vectors));
   }
-  return !parts.empty();
+  return tokens;
 }
 
-void Embedder::DropEnded(MonotonicTime now) {
-  std::erase_if(jobs_, [now](const std::unique_ptr<Job>& job) {
-    const EmbeddingRequest& request = job->request;
-    if (request.cancelled != nullptr && *request.cancelled) {
-      request.done(Cancelled("the request was cancelled"));
-      return true;
-    }
-    if (request.deadline && *request.deadline <= now) {
-      request.done(DeadlineExceeded("the deadline passed before the last input"));
-      return true;
-    }
-    return false;
+void Embedder::DropEnded(MonotonicTime now, const scheduler::Rates& rates) {
+  const double wait = static_cast<double>(load().tokens) * rates.prefill_seconds_per_token();
+  std::erase_if(jobs_, [&](const std::unique_ptr<Job>& job) {
+    const std::optional<absl::Status> end = EndOf(*job, now, rates, wait);
+    if (end) job->request.done(*end);
+    return end.has_value();
   });
+}
+
+std::optional<absl::Status> Embedder::EndOf(const Job& job, MonotonicTime now, const scheduler::Rates& rates,
+                                            double expected_wait) {
+  const EmbeddingRequest& request = job.request;
+  if (request.cancelled != nullptr && *request.cancelled) return Cancelled("the request was cancelled");
+  if (request.deadline && *request.deadline <= now) {
+    return DeadlineExceeded("the deadline passed before the last input");
+  }
+  if (job.begun) return std::nullopt;
+  auto rejection = scheduler::CheckWaiting(
+      limits_, {.tokens = job.tokens_left, .embeds = true, .now = job.arrival, .deadline = request.deadline}, now,
+      rates);
+  if (!rejection) return std::nullopt;
+  ++rejections_[ReasonName(rejection->reason)];
+  rejection->expected_wait_seconds = expected_wait;
+  return RefusalStatus(*rejection);
+}
+
+EmbeddingLoad Embedder::load() const {
+  EmbeddingLoad load;
+  for (const std::unique_ptr<Job>& job : jobs_) {
+    ++load.requests;
+    load.waiting_requests += job->begun ? 0 : 1;
+    load.tokens += job->tokens_left;
+  }
+  return load;
 }
 
 // Inputs that were begun may hold the pages that the first ones, or others, wait for; they begin again later.
@@ -73,7 +102,9 @@ bool Embedder::ReleaseAfter(size_t kept) {
         --kept;
         continue;
       }
-      released = released || input.sequence != nullptr;
+      if (input.sequence == nullptr) continue;
+      released = true;
+      job->tokens_left += input.sequence->length();
       input = {};
     }
   }
@@ -84,8 +115,9 @@ void Embedder::CancelAll(const absl::Status& status) {
   for (const std::unique_ptr<Job>& job : std::exchange(jobs_, {})) job->request.done(status);
 }
 
-std::vector<Embedder::Part> Embedder::PlanPass() {
-  int64_t tokens_left = device_.options().max_batch_tokens, rows_left = device_.options().max_result_rows;
+std::vector<Embedder::Part> Embedder::PlanPass(int64_t most_tokens) {
+  int64_t tokens_left = std::min(most_tokens, device_.options().max_batch_tokens);
+  int64_t rows_left = device_.options().max_result_rows;
   std::vector<Part> parts;
   for (const std::unique_ptr<Job>& job : jobs_) {
     for (size_t i = job->first_open; i < job->inputs.size(); ++i) {
@@ -147,6 +179,7 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
 absl::Status Embedder::TakeRows(const Part& part, std::span<const float> rows) {
   Job& job = *part.job;
   Input& input = job.inputs[part.input];
+  job.tokens_left -= part.tokens;
   if (PoolsLastToken()) input.hidden.clear();
   input.hidden.insert(input.hidden.end(), rows.begin(), rows.end());
   if (input.sequence->length() < static_cast<int64_t>(job.request.inputs[part.input].size())) return absl::OkStatus();

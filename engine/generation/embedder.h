@@ -1,8 +1,8 @@
 // Vectors of texts, computed between the steps of generation by the same thread and in the same KV cache.
 //
-//   Embedder embedder(device);
-//   embedder.Submit({.inputs = {tokens}, .done = [](auto vectors) { ... }});
-//   while (embedder.Step(now)) {}               // one forward pass each
+//   Embedder embedder(device, limits);
+//   embedder.Submit({.inputs = {tokens}, .done = [](auto vectors) { ... }}, clock.Now());
+//   while (embedder.Step(clock.Now(), rates, 256) > 0) {}      // one forward pass each
 //   embedder.ReleaseAll();                      // between passes, where somebody else needs the pages
 //
 // A pass takes parts of as many inputs as fit; an input of a decoder may take several passes, an encoder sees each
@@ -13,18 +13,27 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 #include "engine/device/device.h"
 #include "engine/model/forward.h"
+#include "engine/scheduler/admission.h"
 
 namespace inferd::engine {
 
 using Vectors = std::vector<std::vector<float>>;
+
+// As scheduler::Load counts it.
+struct EmbeddingLoad {
+  int64_t requests = 0, waiting_requests = 0;  // all of them; those that have not begun
+  int64_t tokens = 0;                          // not computed yet
+};
 
 struct EmbeddingRequest {
   std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
@@ -41,16 +50,21 @@ class Embedder {
   // At once in the cache, beside those that generate.
   static constexpr size_t kMostSequences = 16;
 
-  explicit Embedder(device::Device& device) : device_(device) {}
+  explicit Embedder(device::Device& device, const scheduler::QueueLimits& limits = {.max_wait_seconds = 0})
+      : device_(device), limits_(limits) {}
 
   // Of a valid request.
-  void Submit(EmbeddingRequest request);
-  // False: there was nothing to do, or no room in the cache.
-  bool Step(MonotonicTime now);
+  void Submit(EmbeddingRequest request, MonotonicTime arrival);
+  // One pass of at most so many tokens (no fewer than an encoder's longest text). Requests that have waited too long
+  // are refused with a status of refusal.h. Returns the tokens computed; 0: there was nothing to do, or no room in the
+  // cache.
+  int64_t Step(MonotonicTime now, const scheduler::Rates& rates, int64_t most_tokens);
   // Gives back the pages of all inputs that were begun: they begin again. False: there were none.
   bool ReleaseAll() { return ReleaseAfter(0); }
   bool idle() const { return jobs_.empty(); }
   size_t requests() const { return jobs_.size(); }
+  EmbeddingLoad load() const;
+  const std::map<std::string, uint64_t>& rejections() const { return rejections_; }
   // Ends all requests with this status.
   void CancelAll(const absl::Status& status);
 
@@ -62,6 +76,9 @@ class Embedder {
   };
   struct Job {
     EmbeddingRequest request;
+    MonotonicTime arrival;
+    int64_t tokens_left = 0;
+    bool begun = false;
     std::vector<Input> inputs;
     size_t first_open = 0;  // inputs before it are complete
     Vectors vectors;
@@ -72,8 +89,10 @@ class Embedder {
     int64_t tokens;
   };
 
-  void DropEnded(MonotonicTime now);
-  std::vector<Part> PlanPass();
+  void DropEnded(MonotonicTime now, const scheduler::Rates& rates);
+  std::optional<absl::Status> EndOf(const Job& job, MonotonicTime now, const scheduler::Rates& rates,
+                                    double expected_wait);
+  std::vector<Part> PlanPass(int64_t most_tokens);
   std::optional<Part> PlanInput(Job& job, size_t input, int64_t tokens_left, int64_t rows_left);
   absl::Status RunPass(const std::vector<Part>& parts);
   absl::Status TakeRows(const Part& part, std::span<const float> rows);
@@ -81,6 +100,8 @@ class Embedder {
   bool ReleaseAfter(size_t kept);
 
   device::Device& device_;
+  const scheduler::QueueLimits limits_;
+  std::map<std::string, uint64_t> rejections_;  // by reason
   std::deque<std::unique_ptr<Job>> jobs_;
 };
 

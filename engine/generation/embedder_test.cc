@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "config/base/testing_paths.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::engine {
 namespace {
@@ -28,9 +29,12 @@ class EmbedderTest : public testing::Test {
     for (int32_t i = 0; i < 40; ++i) inputs[1].push_back(900 + 11 * i);
     Embedder embedder(*device_);
     Vectors vectors;
-    embedder.Submit({.inputs = std::move(inputs), .done = [&](absl::StatusOr<Vectors> result) { vectors = *result; }});
-    for (int passes = 1; embedder.Step(clock_.Now()); ++passes) between(embedder, passes);
+    embedder.Submit({.inputs = std::move(inputs), .done = [&](absl::StatusOr<Vectors> result) { vectors = *result; }},
+                    clock_.Now());
+    EXPECT_EQ(embedder.load().tokens, 140);
+    for (int passes = 1; embedder.Step(clock_.Now(), {}, 32) > 0; ++passes) between(embedder, passes);
     EXPECT_TRUE(embedder.idle());
+    EXPECT_EQ(embedder.load().tokens, 0);
     return vectors;
   }
 
@@ -45,10 +49,30 @@ TEST_F(EmbedderTest, InputsThatLoseTheirPagesGiveTheSameVectors) {
     if (passes != 2 && passes != 6) return;  // within the first text, and with the first text complete
     EXPECT_GT(device_->cache().Stats().blocks_used, 0);
     EXPECT_TRUE(embedder.ReleaseAll());
+    EXPECT_EQ(embedder.load().tokens, passes == 2 ? 140 : 40) << "what was begun is computed again";
     EXPECT_EQ(device_->cache().Stats().blocks_used, 0);
     EXPECT_FALSE(embedder.ReleaseAll());
   });
   EXPECT_EQ(disturbed, undisturbed);
+}
+
+TEST_F(EmbedderTest, WhatHasWaitedTooLongIsRefusedAndWhatHasBegunIsNot) {
+  Embedder embedder(*device_, {.max_wait_seconds = 1});
+  std::vector<absl::Status> ends(2, absl::UnknownError("not yet"));
+  for (size_t i = 0; i < 2; ++i) {
+    embedder.Submit({.inputs = {std::vector<int32_t>(100, 5)},
+                     .done = [&ends, i](absl::StatusOr<Vectors> result) { ends[i] = result.status(); }},
+                    clock_.Now());
+  }
+  EXPECT_EQ(embedder.Step(clock_.Now(), {}, 8), 8);
+  EXPECT_EQ(embedder.load().waiting_requests, 1);
+  clock_.Advance(std::chrono::milliseconds(1001));
+  while (embedder.Step(clock_.Now(), scheduler::Rates::OfPasses({8, 0.08, 0.05}), 8) > 0) {
+  }
+  EXPECT_EQ(ends[0], absl::OkStatus());
+  EXPECT_EQ(ends[1].code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NEAR(*RetryAfterSeconds(ends[1]), (92 + 100) * 0.01, 1e-6);
+  EXPECT_EQ(embedder.rejections().at("queue_full"), 1u);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Delta {
   std::vector<sampling::TokenLogprob> prompt_logprobs;
 };
 
-enum class FinishReason : uint8_t { kStop, kLength, kToolCalls, kCancelled, kError };
+enum class FinishReason : uint8_t { kStop, kLength, kToolCalls, kError };
 
 struct Usage {
   uint32_t prompt_tokens = 0, completion_tokens = 0, cached_prompt_tokens = 0;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -50,6 +51,7 @@ class FakeModel : public StepRunner {
 
   absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps) override {
     ++runs;
+    while_running();
     rows_.clear();
     int64_t count = 0;
     for (const model::SequenceStep& step : steps) {
@@ -69,6 +71,7 @@ class FakeModel : public StepRunner {
   }
 
   int64_t runs = 0;
+  std::function<void()> while_running = [] {};
   int32_t poison = -1;  // a sequence that ends with this token gives NaN
 
  private:

@@ -74,7 +74,7 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
   if (request.max_tokens && request.min_tokens > *request.max_tokens) {
     return InvalidArgument("min_tokens: {} is more than max_tokens {}", request.min_tokens, *request.max_tokens);
   }
-  RETURN_IF_ERROR(output::StopTexts::Create(request.stop).status());
+  RETURN_IF_ERROR(output::StopTexts::Check(request.stop));
   RETURN_IF_ERROR(ValidateTokens(request.prompt, "prompt", limits.vocabulary_size));
   RETURN_IF_ERROR(ValidateLength(request, limits));
   RETURN_IF_ERROR(ValidateOverflow(request.overflow, limits));

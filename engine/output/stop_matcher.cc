@@ -7,7 +7,7 @@
 
 namespace inferd::output {
 
-absl::StatusOr<std::shared_ptr<const StopTexts>> StopTexts::Create(const std::vector<std::string>& texts) {
+absl::Status StopTexts::Check(const std::vector<std::string>& texts) {
   if (texts.size() > kMostTexts) {
     return InvalidArgument("stop: {} texts, expected at most {}", texts.size(), kMostTexts);
   }
@@ -16,6 +16,11 @@ absl::StatusOr<std::shared_ptr<const StopTexts>> StopTexts::Create(const std::ve
       return InvalidArgument("stop: text {} has {} bytes, expected 1 to {}", i, texts[i].size(), kMostBytes);
     }
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const StopTexts>> StopTexts::Create(const std::vector<std::string>& texts) {
+  RETURN_IF_ERROR(Check(texts));
   return std::shared_ptr<const StopTexts>(new StopTexts(texts));
 }
 

@@ -25,6 +25,8 @@ class StopTexts {
   static constexpr size_t kMostTexts = 16, kMostBytes = 256;
 
   // INVALID_ARGUMENT for too many texts, or one that is empty or too long.
+  static absl::Status Check(const std::vector<std::string>& texts);
+  // The same errors.
   static absl::StatusOr<std::shared_ptr<const StopTexts>> Create(const std::vector<std::string>& texts);
 
  private:

@@ -7,13 +7,27 @@ namespace {
 
 using std::chrono::seconds;
 
-// 1 ms a prompt token, 20 ms a decode step, 4 s a request.
+// 1 ms a prompt token, 20 ms a decode step, 50 tokens a sequence.
 Rates Measured() {
   Rates rates;
   rates.StepDone({.decode_sequences = 8}, 0.02);
   rates.StepDone({.decode_sequences = 0, .prefill_tokens = 100}, 0.1);
-  rates.RequestDone(4);
+  for (int i = 0; i < 200; ++i) rates.SequenceDone(50);
   return rates;
+}
+
+// So many running sequences, each with as many tokens to generate.
+Load Running(int64_t sequences, int64_t tokens_left) {
+  Load load{.running_sequences = sequences, .decoding_sequences = sequences, .free_blocks = 1000};
+  load.tokens_left.assign(static_cast<size_t>(sequences), tokens_left);
+  return load;
+}
+
+// Requests of 10 tokens that are taken one after the other until one is refused; at most 1000.
+int64_t TakeUntilRefused(const QueueLimits& limits, Load load, const Arrival& arrival) {
+  int64_t taken = 0;
+  for (; taken < 1000 && !CheckAdmission(limits, load, arrival, Rates{}); ++taken) load.Add(arrival, limits);
+  return taken;
 }
 
 TEST(Admission, AnIdleEngineTakesAnyRequest) {
@@ -21,10 +35,41 @@ TEST(Admission, AnIdleEngineTakesAnyRequest) {
 }
 
 TEST(Admission, RefusesAFullQueue) {
-  const Load load{.waiting_requests = 256, .waiting_sequences = 256};
+  const Load load{.waiting_requests = 256, .running_sequences = 32, .waiting_sequences = 256};
   const auto rejection = CheckAdmission({.max_requests = 256, .max_wait_seconds = 0}, load, {.tokens = 1}, Measured());
   ASSERT_TRUE(rejection);
   EXPECT_EQ(rejection->reason, RejectionReason::kQueueFull);
+  EXPECT_GT(rejection->expected_wait_seconds, 0);
+}
+
+TEST(Admission, TakesWhatHasAPlaceAndSoManyMore) {
+  const Load empty{.free_blocks = 1000};
+  const Arrival arrival{.tokens = 10, .blocks = 2};
+  EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, empty, arrival), 4 + 5);
+  EXPECT_EQ(TakeUntilRefused({.max_requests = 0, .max_sequences = 4}, empty, arrival), 4);
+  EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, Running(3, 10), arrival), 1 + 5);
+  EXPECT_EQ(
+      TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 3, .blocks = 6}),
+      1 + 5);
+}
+
+TEST(Admission, WithoutPagesARequestWaitsThoughThereAreFreePlaces) {
+  const Load empty{.free_blocks = 10};
+  EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 8}, empty, {.tokens = 100, .blocks = 4}), 2 + 5);
+  Load blocked = Running(2, 10);
+  blocked.waiting_requests = blocked.waiting_sequences = 1;
+  EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 8}, blocked, {.tokens = 10, .blocks = 2}), 4)
+      << "nobody passes the one that waits for pages";
+}
+
+TEST(Admission, TextsToEmbedShareTheQueue) {
+  const QueueLimits limits{.max_requests = 3, .max_sequences = 2};
+  const Arrival texts{.tokens = 10, .sequences = 0, .embeds = true};
+  EXPECT_EQ(TakeUntilRefused(limits, {}, texts), 1 + 3);
+  Load load{.free_blocks = 1000};
+  for (int i = 0; i < 3; ++i) load.Add(texts, limits);
+  EXPECT_EQ(load.waiting_requests, 2);
+  EXPECT_EQ(TakeUntilRefused(limits, load, {.tokens = 10, .blocks = 2}), 2 + 1);
 }
 
 TEST(Admission, BoundsThePromptTokensThatWait) {
@@ -38,14 +83,33 @@ TEST(Admission, TheExpectedWaitCountsThePromptsAhead) {
   EXPECT_DOUBLE_EQ(ExpectedWaitSeconds({}, {.prefill_tokens = 9000}, {.tokens = 1000}, Measured()), 10);
 }
 
-TEST(Admission, TheExpectedWaitCountsThePlacesTaken) {
-  // 32 places, 32 running, 7 waiting: the eighth gets a place when 8 have ended, 4 s / 32 apart.
-  const Load load{.waiting_requests = 7, .running_sequences = 32, .waiting_sequences = 7};
-  EXPECT_DOUBLE_EQ(ExpectedWaitSeconds({.max_sequences = 32}, load, {.tokens = 10}, Measured()), 1);
+TEST(Admission, TheExpectedWaitEndsWithTheSequencesThatGiveTheirPlaces) {
+  const QueueLimits limits{.max_sequences = 4};
+  Load load{.running_sequences = 4, .waiting_sequences = 1, .tokens_left = {10, 20, 30, 40}};
+  // One waits already: the second end is in 20 steps of 20 ms. Its own prompt takes 10 ms.
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.41, 1e-6);
+  // The sixth end is that of the second place's next sequence, 50 tokens later.
+  load.waiting_sequences = 5;
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.02 * (20 + 50) + 0.01, 1e-4);
+}
+
+TEST(Admission, BesideStreamsAPromptTakesTwiceAsLong) {
+  // Of each step of 40 ms, the streams take 20 and a prompt 20 tokens.
+  EXPECT_NEAR(ExpectedWaitSeconds({}, Running(8, 10), {.tokens = 1000}, Measured()), 2, 1e-6);
+}
+
+TEST(Admission, TheExpectedWaitIsNeverZeroOnceAFirstPassIsMeasured) {
+  const Rates start = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.08, .step_seconds = 0.05});
+  EXPECT_NEAR(ExpectedWaitSeconds({}, {}, {.tokens = 100}, start), 1, 1e-6);
+  Load load = Running(1, 128);
+  EXPECT_GE(ExpectedWaitSeconds({.max_sequences = 1}, load, {.tokens = 1}, start), 128 * 0.05);
+  const auto rejection = CheckAdmission({.max_wait_seconds = 2, .max_sequences = 1}, load, {.tokens = 1}, start);
+  ASSERT_TRUE(rejection);
+  EXPECT_EQ(rejection->reason, RejectionReason::kWaitTooLong);
 }
 
 TEST(Admission, RefusesALongerWaitThanAllowedAndTellsIt) {
-  const Load load{.running_sequences = 1, .prefill_tokens = 40000};
+  const Load load{.running_sequences = 1, .prefill_tokens = 40000, .tokens_left = {10}};
   const auto rejection = CheckAdmission({.max_wait_seconds = 30}, load, {.tokens = 2000}, Measured());
   ASSERT_TRUE(rejection);
   EXPECT_EQ(rejection->reason, RejectionReason::kWaitTooLong);
@@ -65,6 +129,36 @@ TEST(Admission, RefusesWhatCannotStartBeforeItsDeadline) {
 
 TEST(Admission, WithoutMeasurementsNothingIsExpectedToWait) {
   EXPECT_FALSE(CheckAdmission({}, {.running_sequences = 32, .prefill_tokens = 1 << 20}, {.tokens = 1}, Rates{}));
+}
+
+TEST(Admission, AResumedRequestIsNotRefusedForItsWait) {
+  const Load load{.running_sequences = 32, .prefill_tokens = 1 << 20};
+  EXPECT_TRUE(CheckAdmission({}, load, {.tokens = 1}, Measured()));
+  EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 1, .resumed = true}, Measured()));
+}
+
+TEST(Admission, AWaitingRequestIsRefusedOnceItsWaitHasPassedTheLimit) {
+  const QueueLimits limits{.max_wait_seconds = 2};
+  const Arrival arrival{.tokens = 10, .now = MonotonicTime(seconds(100))};
+  EXPECT_FALSE(CheckWaiting(limits, arrival, MonotonicTime(seconds(102)), Measured()));
+  const auto late = CheckWaiting(limits, arrival, MonotonicTime(seconds(103)), Measured());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->reason, RejectionReason::kWaitTooLong);
+  EXPECT_EQ(late->message, "the request has waited 3.0 s, the limit is 2 s");
+  EXPECT_FALSE(CheckWaiting({.max_wait_seconds = 0}, arrival, MonotonicTime(seconds(1000)), Measured()));
+  Arrival resumed = arrival;
+  resumed.resumed = true;
+  EXPECT_FALSE(CheckWaiting(limits, resumed, MonotonicTime(seconds(103)), Measured()));
+}
+
+TEST(Admission, AWaitingRequestIsRefusedOnceItsPromptIsTooLongForItsDeadline) {
+  const Arrival arrival{
+      .tokens = 5000, .now = MonotonicTime(seconds(100)), .deadline = MonotonicTime(seconds(110))};  // takes 5 s
+  EXPECT_FALSE(CheckWaiting({}, arrival, MonotonicTime(seconds(104)), Measured()));
+  const auto late = CheckWaiting({}, arrival, MonotonicTime(seconds(106)), Measured());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->reason, RejectionReason::kDeadline);
+  EXPECT_EQ(late->message, "the prompt takes 5.0 s, 4.0 s are left to the deadline");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // How fast this engine is, measured from its own steps: the base of expected waits and of the prompt work that a step
 // can take beside running streams.
 //
+//   Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.06, .step_seconds = 0.03});     // at the start
 //   rates.StepDone({.decode_sequences = 8, .prefill_tokens = 256}, step_seconds);
 //   double wait = tokens_ahead * rates.prefill_seconds_per_token();
 #pragma once
@@ -14,18 +15,39 @@ struct StepShape {
   int64_t prefill_tokens = 0;
 };
 
+// Two passes on an idle engine: one over several tokens of a text, one over a single token.
+struct PassTimes {
+  int64_t tokens = 0;
+  double pass_seconds = 0, step_seconds = 0;
+};
+
 class Rates {
  public:
-  void StepDone(const StepShape& shape, double seconds);
-  void RequestDone(double running_seconds);
+  Rates() = default;  // nothing is known
+  // What a first measurement tells, until there are steps. The passes may have read the model's file for the first
+  // time, so a token of a prompt counts as no more than a step of its own.
+  static Rates OfPasses(const PassTimes& times);
 
-  // 0 until measured.
-  double decode_step_seconds() const { return decode_step_; }
-  double prefill_seconds_per_token() const { return prefill_token_; }
-  double request_seconds() const { return request_; }  // from admission to the end
+  void StepDone(const StepShape& shape, double seconds);
+  void SequenceDone(int64_t generated_tokens);
+
+  // 0 until known.
+  double decode_step_seconds() const { return decode_step_.value; }    // of a step without prompts
+  double stream_step_seconds() const { return stream_step_.value; }    // of a step with streams, prompts among it
+  double prefill_seconds_per_token() const;                            // beyond what the streams of the step take
+  double generated_tokens() const { return generated_tokens_.value; }  // of a sequence
 
  private:
-  double decode_step_ = 0, prefill_token_ = 0, request_ = 0;
+  // Of the last samples, about twenty; a first guess counts as one.
+  struct Average {
+    double value = 0;
+    double samples = 0;
+    void Add(double sample);
+  };
+
+  Average decode_step_, stream_step_;
+  Average generated_tokens_{.value = 128, .samples = 1};
+  double prefill_seconds_ = 0, prefill_tokens_ = 0;  // sums in which older steps count less and less
 };
 
 }  // namespace inferd::scheduler

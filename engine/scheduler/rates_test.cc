@@ -8,7 +8,28 @@ namespace {
 TEST(Rates, NothingIsKnownBeforeAStep) {
   Rates rates;
   EXPECT_EQ(rates.decode_step_seconds(), 0);
+  EXPECT_EQ(rates.stream_step_seconds(), 0);
   EXPECT_EQ(rates.prefill_seconds_per_token(), 0);
+}
+
+TEST(Rates, StartFromTwoPasses) {
+  const Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.06, .step_seconds = 0.03});
+  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(), 0.03);
+  EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.03);
+  EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.0075);
+}
+
+TEST(Rates, AFirstPassThatReadTheFileIsNotTakenForTheSpeed) {
+  const Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 20, .step_seconds = 0.03});
+  EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.03);
+}
+
+TEST(Rates, StepsSoonCountMoreThanTheStart) {
+  Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.8, .step_seconds = 0.1});
+  rates.StepDone({.prefill_tokens = 256}, 0.256);
+  EXPECT_LT(rates.prefill_seconds_per_token(), 0.005);
+  for (int i = 0; i < 5; ++i) rates.StepDone({.decode_sequences = 1}, 0.01);
+  EXPECT_LT(rates.decode_step_seconds(), 0.03);
 }
 
 TEST(Rates, AMixedStepChargesItsPromptsWithWhatDecodingDoesNotExplain) {
@@ -17,6 +38,14 @@ TEST(Rates, AMixedStepChargesItsPromptsWithWhatDecodingDoesNotExplain) {
   rates.StepDone({.decode_sequences = 4, .prefill_tokens = 100}, 0.12);
   EXPECT_DOUBLE_EQ(rates.decode_step_seconds(), 0.02);
   EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.001);
+  EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.07);
+}
+
+TEST(Rates, APromptsLastTokenSaysLittleOfTheSpeedOfPrompts) {
+  Rates rates;
+  rates.StepDone({.prefill_tokens = 256}, 0.256);
+  rates.StepDone({.prefill_tokens = 1}, 0.02);  // reads all weights for one token
+  EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.00107, 0.00001);
 }
 
 TEST(Rates, FollowAChangeOfSpeed) {
@@ -24,6 +53,13 @@ TEST(Rates, FollowAChangeOfSpeed) {
   for (int i = 0; i < 10; ++i) rates.StepDone({.decode_sequences = 1}, 1.0);
   for (int i = 0; i < 60; ++i) rates.StepDone({.decode_sequences = 1}, 0.1);
   EXPECT_NEAR(rates.decode_step_seconds(), 0.1, 0.01);
+}
+
+TEST(Rates, LearnHowMuchSequencesGenerate) {
+  Rates rates;
+  EXPECT_GT(rates.generated_tokens(), 0);
+  for (int i = 0; i < 60; ++i) rates.SequenceDone(16);
+  EXPECT_NEAR(rates.generated_tokens(), 16, 1);
 }
 
 }  // namespace

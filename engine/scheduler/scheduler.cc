@@ -12,7 +12,14 @@
 namespace inferd::scheduler {
 namespace {
 
-constexpr int64_t kLeastPrefillBudget = 16;
+// A running sequence's end is not known: it is expected to generate as much as others did, and where it already has,
+// half as much again.
+int64_t TokensLeft(const Sequence& sequence, double mean) {
+  const double generated = static_cast<double>(sequence.tokens - sequence.spec.tokens);
+  const int64_t left = static_cast<int64_t>(std::max({mean - generated, mean / 2, 1.0}));
+  const int64_t most = sequence.spec.most_tokens;
+  return most > 0 ? std::clamp<int64_t>(most - sequence.tokens, 0, left) : left;
+}
 
 }  // namespace
 
@@ -65,7 +72,11 @@ void Scheduler::Draft(SequenceId id, int64_t tokens) {
   sequence.drafts = tokens;
 }
 
-void Scheduler::Finish(SequenceId id) { Remove(sequences_.at(id), SequenceEvent::kFinish); }
+void Scheduler::Finish(SequenceId id) {
+  Sequence& sequence = sequences_.at(id);
+  rates_.SequenceDone(std::max<int64_t>(sequence.tokens - sequence.spec.tokens, 0));  // fewer after a slide
+  Remove(sequence, SequenceEvent::kFinish);
+}
 
 const Sequence* Scheduler::Find(SequenceId id) const {
   const auto found = sequences_.find(id);
@@ -77,7 +88,11 @@ Load Scheduler::load() const {
   std::set<SequenceId> lost_leaders;
   for (const auto& [id, sequence] : sequences_) {
     ++(sequence.running() ? load.running_sequences : load.waiting_sequences);
-    if (sequence.state == SequenceState::kDecode) continue;
+    if (sequence.running()) load.tokens_left.push_back(TokensLeft(sequence, rates_.generated_tokens()));
+    if (sequence.state == SequenceState::kDecode) {
+      ++load.decoding_sequences;
+      continue;
+    }
     load.prefill_tokens += sequence.pending();
     if (!sequence.waiting() || !sequence.spec.shared_prefix) continue;
     // What it shares is counted with its leader, or with the first of those whose leader has ended.
@@ -85,6 +100,8 @@ Load Scheduler::load() const {
     const bool counted = Find(leader) != nullptr || !lost_leaders.insert(leader).second;
     if (counted) load.prefill_tokens -= std::min(shared, sequence.pending());
   }
+  std::sort(load.tokens_left.begin(), load.tokens_left.end());
+  load.free_blocks = FreeBlocks(load.running_sequences);
   return load;
 }
 
@@ -192,7 +209,9 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
          .priority = EffectivePriority(*sequence),
          .last_served_step = sequence->last_served_step});
   }
-  ShareBudget(PrefillBudget(static_cast<int64_t>(prompts.size()), plan), prompts);
+  ShareBudget(
+      PrefillBudget(options_.prefill_tokens, rates_, plan.shape.decode_sequences, static_cast<int64_t>(prompts.size())),
+      prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
     Sequence& sequence = *prefilling[i];
     const int64_t count = sequence.spec.all_rows ? std::min(prompts[i].given, spare_rows) : prompts[i].given;
@@ -218,17 +237,6 @@ void Scheduler::PlanDrafts(StepPlan& plan) {
   }
 }
 
-// Beside streams, prompts get as much time of a step as the streams do, or more where there are more prompts than
-// streams.
-int64_t Scheduler::PrefillBudget(int64_t prompts, const StepPlan& plan) const {
-  const double step = rates_.decode_step_seconds(), token = rates_.prefill_seconds_per_token();
-  const int64_t streams = plan.shape.decode_sequences;
-  if (streams == 0 || step == 0 || token == 0) return options_.prefill_tokens;
-  const double share = std::max(1.0, static_cast<double>(prompts) / static_cast<double>(streams));
-  const double tokens = std::min(step * share / token, static_cast<double>(options_.prefill_tokens));
-  return std::min(std::max(static_cast<int64_t>(tokens), kLeastPrefillBudget), options_.prefill_tokens);
-}
-
 void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
   const bool decode = sequence.state == SequenceState::kDecode;
   plan.work.push_back({.id = sequence.spec.id,
@@ -251,11 +259,12 @@ bool Scheduler::WaitsForLeader(const Sequence& sequence) const {
          leader->computed < sequence.spec.shared_prefix->tokens;
 }
 
-int64_t Scheduler::PromisedBlocks() const {
-  int64_t blocks = 0;
+// Beside the rest of the running prompts, and a page more for each running sequence to grow.
+int64_t Scheduler::FreeBlocks(int64_t running) const {
+  int64_t blocks = memory_.AvailableBlocks() - running * memory_.BlocksFor(1);
   for (const auto& [id, sequence] : sequences_) {
     if (sequence.state != SequenceState::kPrefill) continue;
-    blocks += std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed), 0);
+    blocks -= std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed), 0);
   }
   return blocks;
 }
@@ -266,7 +275,7 @@ bool Scheduler::Admit(Sequence& sequence, int64_t running) {
   const int64_t cached = memory_.Start(id);
   if (cached < 0) return false;
   const int64_t needed = std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(cached), 0);
-  if (running > 0 && needed + running > memory_.AvailableBlocks() - PromisedBlocks()) {
+  if (running > 0 && needed > FreeBlocks(running)) {
     memory_.Release(id);
     return false;
   }

@@ -103,8 +103,7 @@ class Scheduler {
   bool Admit(Sequence& sequence, int64_t running);
   bool Displace(const Sequence& by, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
-  int64_t PrefillBudget(int64_t prompts, const StepPlan& plan) const;
-  int64_t PromisedBlocks() const;
+  int64_t FreeBlocks(int64_t running) const;
   void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);
   void Preempt(Sequence& sequence, StepPlan& plan);
   void Transition(Sequence& sequence, SequenceEvent event);

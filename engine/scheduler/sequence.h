@@ -23,7 +23,8 @@ struct SharedPrefix {
 
 struct SequenceSpec {
   SequenceId id = 0;
-  int64_t tokens = 0;  // known so far: the prompt, and what a resumed request had generated; >= 1
+  int64_t tokens = 0;       // known so far: the prompt, and what a resumed request had generated; >= 1
+  int64_t most_tokens = 0;  // that it ends with at the latest; 0: not known
   Priority priority = Priority::kNormal;
   MonotonicTime arrival;
   std::optional<MonotonicTime> deadline;

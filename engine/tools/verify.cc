@@ -85,7 +85,7 @@ class Verifier {
   // A few tokens through all layers.
   absl::StatusOr<std::string> RunForward() {
     ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model_, {.tokens = 8, .result_rows = 8}));
-    RETURN_IF_ERROR(engine::CheckForward(*runnable.device));
+    RETURN_IF_ERROR(engine::CheckForward(*runnable.device).status());
     return fmt::format("all results finite ({})", runnable.device->description());
   }
 

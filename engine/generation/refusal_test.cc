@@ -1,0 +1,24 @@
+#include "engine/generation/refusal.h"
+
+#include <gtest/gtest.h>
+
+#include "config/base/status.h"
+
+namespace inferd::engine {
+namespace {
+
+TEST(Refusal, TellsWhenToTryAgain) {
+  const absl::Status status = RefusalStatus(
+      {.reason = scheduler::RejectionReason::kQueueFull, .expected_wait_seconds = 4.25, .message = "queue is full"});
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(MessageOf(status), "queue is full");
+  EXPECT_EQ(RetryAfterSeconds(status), 4.25);
+}
+
+TEST(Refusal, OtherErrorsDoNotTell) {
+  EXPECT_EQ(RetryAfterSeconds(absl::ResourceExhaustedError("the sequence outgrew the KV cache")), std::nullopt);
+  EXPECT_EQ(RetryAfterSeconds(absl::OkStatus()), std::nullopt);
+}
+
+}  // namespace
+}  // namespace inferd::engine
