@@ -33,23 +33,30 @@ class WorkerWatch {
     const auto rate = [&](uint64_t is, uint64_t was) {
       return is < was ? 0.0 : static_cast<double>(is - was) / seconds;
     };
-    const double kv_share = stats.kv_pages_total() == 0 ? 0.0
-                                                        : 100.0 * static_cast<double>(stats.kv_pages_used()) /
-                                                              static_cast<double>(stats.kv_pages_total());
+    // Of the prompts since the last look; at the first, of all.
+    const bool first = before.prompt_tokens == kNever;
+    const double cached = Percent(stats.cached_prompt_tokens() - (first ? 0 : before.cached_tokens),
+                                  stats.prompt_tokens() - (first ? 0 : before.prompt_tokens));
     const std::string line = fmt::format(
-        "{:<24} {:<10} {:>7} {:>7} {:>9.1f} {:>9.1f} {:>5.1f}% {:>8}\n", name, worker.state(), stats.requests_running(),
-        stats.requests_waiting(), rate(stats.prompt_tokens(), before.prompt_tokens),
-        rate(stats.generation_tokens(), before.generation_tokens), kv_share, stats.resident_bytes() >> 20);
-    before = {now, stats.prompt_tokens(), stats.generation_tokens()};
+        "{:<24} {:<10} {:>7} {:>7} {:>9.1f} {:>9.1f} {:>5.1f}% {:>6.1f}% {:>8}\n", name, worker.state(),
+        stats.requests_running(), stats.requests_waiting(), rate(stats.prompt_tokens(), before.prompt_tokens),
+        rate(stats.generation_tokens(), before.generation_tokens),
+        Percent(stats.kv_pages_used(), stats.kv_pages_total()), cached, stats.resident_bytes() >> 20);
+    before = {now, stats.prompt_tokens(), stats.generation_tokens(), stats.cached_prompt_tokens()};
     return line;
   }
 
  private:
+  static constexpr uint64_t kNever = ~uint64_t{0};
   struct Counters {
     std::chrono::steady_clock::time_point time;
-    uint64_t prompt_tokens = ~uint64_t{0};
-    uint64_t generation_tokens = ~uint64_t{0};
+    uint64_t prompt_tokens = kNever, generation_tokens = kNever, cached_tokens = 0;
   };
+
+  // 0 of nothing; counters may have begun anew.
+  static double Percent(uint64_t part, uint64_t whole) {
+    return whole == 0 || part > whole ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  }
 
   static bool Ask(const std::string& address, v1::StatsResponse& stats) {
     grpc::ClientContext context;
@@ -74,8 +81,8 @@ int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
       fmt::print(stderr, "inferctl: {}\n", Printable(result.error_message()));
       return kExitFailed;
     }
-    std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8}\n", "MODEL", "STATE", "RUNNING",
-                                   "WAITING", "PROMPT/s", "TOKENS/s", "KV", "MiB");
+    std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>7} {:>8}\n", "MODEL", "STATE",
+                                   "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB");
     for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
     fmt::print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
     std::fflush(stdout);

@@ -54,6 +54,17 @@ void Core::Begin(Request& request) {
   Send(request, Accepted{.prompt_tokens = prompt_tokens, .seed = request.request.seed});
 }
 
+// Its first tokens are about to be computed.
+void Core::Begin(scheduler::SequenceId id) {
+  Active& active = active_.at(id);
+  if (std::exchange(active.begun, true)) return;
+  Begin(*active.request);
+  const uint64_t cached = static_cast<uint64_t>(scheduler_.Find(id)->cached);
+  ++statistics_.prefix_queries;
+  statistics_.prefix_hits += cached > 0 ? 1 : 0;
+  statistics_.cached_prompt_tokens += active.choice->index() == 0 ? cached : 0;
+}
+
 void Core::StartChoice(Request& request, uint32_t index) {
   for (const ResumedChoice& resumed : request.request.resumed) {
     if (resumed.choice == index && resumed.finished) return;
@@ -103,7 +114,7 @@ bool Core::Step() {
   scheduler::StepPlan plan = scheduler_.Plan(begin);
   EndPlanned(plan);
   if (plan.work.empty()) return false;
-  for (const scheduler::Work& work : plan.work) Begin(*active_.at(work.id).request);
+  for (const scheduler::Work& work : plan.work) Begin(work.id);
   absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
   if (result.ok()) {
     scheduler_.Computed(plan.work);
@@ -319,9 +330,6 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
 }
 
 void Core::CountFinished(const Finished& event, MonotonicTime arrival) {
-  ++statistics_.prefix_queries;
-  statistics_.prefix_hits += event.usage.cached_prompt_tokens > 0 ? 1 : 0;
-  statistics_.cached_prompt_tokens += event.usage.cached_prompt_tokens;
   statistics_.request_seconds.Add(Seconds(arrival, clock_.Now()));
   statistics_.queue_seconds.Add(event.timings.queue_seconds);
   statistics_.prefill_seconds.Add(event.timings.prefill_seconds);

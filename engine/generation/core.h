@@ -81,10 +81,12 @@ class Core {
   struct Active {
     Request* request;
     std::unique_ptr<Choice> choice;
+    bool begun = false;
     std::optional<MonotonicTime> first_token, last_token;
   };
 
   void Begin(Request& request);
+  void Begin(scheduler::SequenceId id);
   void StartChoice(Request& request, uint32_t index);
   void ProposeDrafts();
   void RefuseWaiting(MonotonicTime now);

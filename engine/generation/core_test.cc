@@ -163,6 +163,9 @@ TEST_F(CoreTest, ChoicesDifferAndShareThePrompt) {
   EXPECT_NE(transcript.choices.at(1).tokens, transcript.choices.at(2).tokens);
   const Statistics statistics = core_->statistics();
   EXPECT_EQ(statistics.cache.prefix_tokens_reused, 3u * 192);
+  EXPECT_EQ(statistics.prefix_queries, 4u);
+  EXPECT_EQ(statistics.prefix_hits, 3u);
+  EXPECT_EQ(statistics.cached_prompt_tokens, 0u) << "the request's prompt was computed once";
 }
 
 TEST_F(CoreTest, ThePromptOfManyChoicesIsOneLoad) {

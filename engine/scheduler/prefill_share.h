@@ -19,8 +19,8 @@ struct Prompt {
   int64_t given = 0;              // result
 };
 
-// Tokens of prompts in one step, at most `most`. Beside streams, prompts get as much time of a step as the streams do,
-// or more where there are more prompts than streams, so that a step takes about twice as long as without them.
+// Tokens of prompts in one step, at most `most`. Beside streams, a few prompts get three quarters of the time that the
+// streams take of a step, and more where there are more prompts than streams.
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts);
 
 // Sum of `given` is min(budget, sum of pending). A better priority takes what it can. Among equals, half of the budget

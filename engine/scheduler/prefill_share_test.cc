@@ -8,6 +8,33 @@
 namespace inferd::scheduler {
 namespace {
 
+Rates Measured() {
+  Rates rates;
+  rates.StepDone({.decode_sequences = 8}, 0.04);
+  rates.StepDone({.prefill_tokens = 100}, 0.1);
+  return rates;
+}
+
+TEST(PrefillBudget, IsTheWholeWithoutStreamsOrBeforeAnythingIsKnown) {
+  EXPECT_EQ(PrefillBudget(256, Measured(), /*streams=*/0, /*prompts=*/1), 256);
+  EXPECT_EQ(PrefillBudget(256, Rates{}, 8, 1), 256);
+}
+
+TEST(PrefillBudget, BesideStreamsKeepsAStepBelowTwiceItsLength) {
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 30);
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 6), 30);
+  EXPECT_EQ(PrefillBudget(20, Measured(), 8, 1), 20);
+}
+
+TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 160); }
+
+TEST(PrefillBudget, IsNeverTooLittleToGoOn) {
+  Rates slow;
+  slow.StepDone({.decode_sequences = 1}, 0.01);
+  slow.StepDone({.prefill_tokens = 1}, 1);
+  EXPECT_EQ(PrefillBudget(256, slow, 1, 1), 16);
+}
+
 TEST(PrefillShare, OnePromptTakesAll) {
   Prompt prompts[] = {{.pending = 4000}};
   ShareBudget(256, prompts);

@@ -1,4 +1,5 @@
-// Exponential averages: about the last twenty steps or sequences, and the last two thousand tokens of prompts count.
+// Exponential averages: about the last twenty steps or sequences, and the last five hundred tokens of prompts count (a
+// token costs more the farther it is from the beginning of its text).
 #include "engine/scheduler/rates.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@ namespace inferd::scheduler {
 namespace {
 
 constexpr double kLeastWeight = 0.1;
-constexpr double kPromptTokens = 2048;
+constexpr double kPromptTokens = 512;
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 // Each step takes every decoding sequence and at most `prefill_tokens` of prompt work. Half of that work goes to the
 // prompts with the least left, for an early first token, and half to the prompts in turns, so that none starves; a
 // better priority goes before both, and waiting makes a priority better. Beside running streams the prompt work is
-// bounded further, so that a step takes at most about twice as long as without it. Where the cache has no room for a
+// bounded further, so that a step takes less than twice as long as without it. Where the cache has no room for a
 // running sequence, the youngest of the lowest priority gives way: it loses its pages and computes its tokens again
 // later. A waiting sequence takes the place of a running one only where its priority is better.
 #pragma once

@@ -66,14 +66,35 @@ TEST_F(SchedulerTest, EveryStepTakesAllDecodesBesideALongPrompt) {
   }
 }
 
-TEST_F(SchedulerTest, PromptWorkBesideStreamsTakesAsLongAsTheStreams) {
+TEST_F(SchedulerTest, PromptWorkBesideStreamsTakesLessTimeThanTheStreams) {
   Create(1000);
   for (SequenceId id = 1; id <= 8; ++id) Add(id, 10);
   Step();
   scheduler_->rates().StepDone({.decode_sequences = 8}, 0.04);
   scheduler_->rates().StepDone({.prefill_tokens = 100}, 0.1);
   Add(9, 4000);
-  EXPECT_EQ(Step().at(9), 40);
+  EXPECT_EQ(Step().at(9), 30);
+}
+
+TEST_F(SchedulerTest, TheLoadTellsWhatTheRunningSequencesHaveLeft) {
+  Create(100, {.max_sequences = 3});
+  for (int i = 0; i < 200; ++i) scheduler_->rates().SequenceDone(40);
+  scheduler_->Add({.id = 1, .tokens = 10, .most_tokens = 22, .arrival = clock_.Now()});
+  Add(2, 70);
+  for (int i = 0; i < 11; ++i) Step();
+  Add(3, 1000);
+  Step();
+  Add(4, 5);
+  Step();
+  const Load load = scheduler_->load();
+  EXPECT_EQ(load.tokens_left, (std::vector<int64_t>{0, 27, 40}))
+      << "the first may end at 22 tokens, the others are expected to generate 40";
+  EXPECT_EQ(load.running_sequences, 3);
+  EXPECT_EQ(load.decoding_sequences, 2);
+  EXPECT_EQ(load.waiting_sequences, 1);
+  EXPECT_EQ(load.prefill_tokens, 1000 - 2 * 256 + 5);
+  // 16 blocks for the third's prompt, of which half are reserved, one and two for the others, and one more for each.
+  EXPECT_EQ(load.free_blocks, 100 - 16 - 1 - 2 - 3);
 }
 
 TEST_F(SchedulerTest, ACachedPrefixIsNotComputedAgain) {

@@ -112,6 +112,18 @@ def test_unknown_model_is_named(daemon):
     assert result.returncode == 1 and "nobody" in result.stderr
 
 
+def test_top_shows_what_each_worker_does(daemon):
+    prompt = {"model": "smollm2", "prompt": "A sentence that comes twice. " * 20, "max_tokens": 2}
+    assert [daemon.post("/v1/completions", prompt)[0] for _ in range(2)] == [200, 200]
+    result = daemon.inferctl("top", "--rounds", "1")
+    assert result.returncode == 0, result.stderr
+    header, line = result.stdout.splitlines()
+    assert header.split() == ["MODEL", "STATE", "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
+    fields = dict(zip(header.split(), line.split()))
+    assert fields["MODEL"].startswith("smollm2@") and fields["STATE"] == "READY" and fields["WAITING"] == "0"
+    assert 0 < float(fields["CACHED"].rstrip("%")) <= 100 and int(fields["MiB"]) > 50
+
+
 def test_configuration_prints_and_checks(daemon, tmp_path):
     printed = subprocess.run([BIN / "inferd", "--print-config", "--config", daemon.config_path], capture_output=True, text=True, timeout=30)
     assert printed.returncode == 0 and "smollm2" in printed.stdout and "prefill_tokens" in printed.stdout
