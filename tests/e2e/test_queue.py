@@ -66,7 +66,7 @@ def test_who_has_waited_too_long_is_refused_before_it_is_accepted(tmp_path, mode
 def test_texts_to_embed_are_bounded_too(tmp_path, model_path, protos):
     pb = protos.inference
     with start(tmp_path, model_path, protos, places=2, max_requests=2, max_wait="0s") as worker:
-        many = pb.EmbedRequest(inputs=[pb.EmbedInput(text="Words and more words. " * 40)] * 40)
+        many = pb.EmbedRequest(inputs=[pb.EmbedInput(text="Words and more words. " * 20)] * 12)
         calls = [worker.stub.Embed.future(many) for _ in range(10)]
         codes = [call.exception().code() if call.exception() else grpc.StatusCode.OK for call in calls]
         assert set(codes) == {grpc.StatusCode.OK, grpc.StatusCode.RESOURCE_EXHAUSTED}
