@@ -10,7 +10,7 @@ namespace inferd::scheduler {
 namespace {
 
 constexpr int64_t kLeastPart = 32;
-constexpr int64_t kLeastBudget = 16;
+constexpr int64_t kLeastBudget = 4;  // a small model computes a token of a prompt no faster than one of a stream
 // Of the streams' time, for few prompts: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
 constexpr double kLeastShare = 0.75;
 

@@ -32,7 +32,7 @@ TEST(PrefillBudget, IsNeverTooLittleToGoOn) {
   Rates slow;
   slow.StepDone({.decode_sequences = 1}, 0.01);
   slow.StepDone({.prefill_tokens = 1}, 1);
-  EXPECT_EQ(PrefillBudget(256, slow, 1, 1), 16);
+  EXPECT_EQ(PrefillBudget(256, slow, 1, 1), 4);
 }
 
 TEST(PrefillShare, OnePromptTakesAll) {
