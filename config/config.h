@@ -83,6 +83,12 @@ struct ModelOptions {
   Overflow overflow = Overflow::kStop;
   // Tokens at the beginning that sliding keeps.
   uint32_t overflow_keep = 4;
+  // Loaded at the start of the daemon; otherwise at the first request.
+  bool preload = true;
+  // Unloaded after this time without a request; 0: never.
+  Milliseconds idle_unload{0};
+  // Neither unloaded when idle nor to make room for another model.
+  bool pinned = false;
 };
 
 struct AuthOptions {
@@ -132,6 +138,10 @@ struct SupervisorOptions {
   Milliseconds watchdog{30'000};
   // Time that running requests get at a stop or swap.
   Milliseconds drain{30'000};
+  // Longest wait of a request for a model that is loaded because of it.
+  Milliseconds load_wait{60'000};
+  // What all loaded models may take together, files included; 0: what the machine has.
+  uint64_t memory_budget = 0;
   RestartOptions restart;
 };
 

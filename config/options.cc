@@ -93,6 +93,10 @@ void VisitModel(ModelOptions& o, Visitor& v) {
               o.overflow, kOverflows);
   v.Number({"overflow_keep", "First tokens that sliding keeps, up to half of the context."}, o.overflow_keep,
            {0, 1u << 24});
+  v.Flag({"preload", "Loaded when the daemon starts; false: at the first request, which waits for it."}, o.preload);
+  v.Duration({"idle_unload", "Unloaded after this time without a request, loaded again at the next; 0: never."},
+             o.idle_unload, {0, 30 * kDayMs});
+  v.Flag({"pinned", "Never unloaded to save memory."}, o.pinned);
 }
 
 void VisitAuth(AuthOptions& o, Visitor& v) {
@@ -129,6 +133,13 @@ void VisitSupervisor(SupervisorOptions& o, Visitor& v) {
   v.Duration({"watchdog", "A worker without progress for this long is killed and started again."}, o.watchdog,
              {500, kHourMs});
   v.Duration({"drain", "Time that running requests get at a stop or a swap."}, o.drain, {0, kDayMs});
+  v.Duration({"load_wait", "Longest wait of a request for a model that is loaded because of it."}, o.load_wait,
+             {0, kDayMs});
+  v.Bytes(
+      {"memory_budget",
+       "What loaded models may take together (file, pool, scratch): the least recently used are unloaded for others. "
+       "0: what the machine has."},
+      o.memory_budget, {0, 1024 * 1024 * kGiB});
   v.Section({"restart", "What happens after a crash."}, [&o](Visitor& restart) {
     restart.Duration({"first_delay", "Wait before the first restart; doubles with each crash."}, o.restart.first_delay,
                      {1, kHourMs});

@@ -12,6 +12,7 @@
 #include "config/base/unique_fd.h"
 #include "daemon/event_loop.h"
 #include "daemon/gateway_keeper.h"
+#include "daemon/on_demand.h"
 #include "daemon/operations.h"
 #include "daemon/routes.h"
 #include "daemon/supervisor.h"
@@ -172,6 +173,21 @@ class AdminService : public v1::Admin::CallbackService {
       supervisor_.Reload(request->dry_run(), Finishing<Changes>(reactor, [response](const Changes& changes) {
                            response->mutable_changes()->Add(changes.begin(), changes.end());
                          }));
+    });
+  }
+
+  ServerUnaryReactor* RestartGateway(CallbackServerContext* context, const v1::RestartGatewayRequest*,
+                                     v1::RestartGatewayResponse* response) override {
+    return OnLoop(context, [this, response](ServerUnaryReactor* reactor) {
+      supervisor_.operations().RestartGateway(
+          Finishing<pid_t>(reactor, [response](pid_t pid) { response->set_pid(pid); }));
+    });
+  }
+
+  ServerUnaryReactor* EnsureLoaded(CallbackServerContext* context, const v1::EnsureLoadedRequest* request,
+                                   v1::EnsureLoadedResponse*) override {
+    return OnLoop(context, [this, request](ServerUnaryReactor* reactor) {
+      reactor->Finish(ToGrpc(supervisor_.on_demand().Want(request->model())));
     });
   }
 

@@ -39,12 +39,14 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
   return plan;
 }
 
+std::string GatewayProgram(const std::string& programs) { return programs + "/inferd-gateway"; }
+
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
                         GatewaySockets sockets, uint64_t number) {
   const std::string health_name = "inferd-gateway-" + std::to_string(number);
   ProcessPlan plan;
   plan.name = "gateway";
-  plan.spec = {.program = programs + "/inferd-gateway",
+  plan.spec = {.program = GatewayProgram(programs),
                .arguments = {"--admin", config.listen.admin.ToString(), "--health-name", health_name},
                .config_yaml = PrintConfig(config),
                .descriptors = {{"--http-fd", sockets.http_fd}, {"--grpc-fd", sockets.grpc_fd}},

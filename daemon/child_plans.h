@@ -20,6 +20,8 @@ struct GatewaySockets {
 ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
                        const config::ModelOptions& model, uint64_t version);
 
+std::string GatewayProgram(const std::string& programs);
+
 // `number` tells this gateway's health from that of others on the same socket.
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
                         GatewaySockets sockets, uint64_t number);

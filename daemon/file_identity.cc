@@ -41,4 +41,12 @@ absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
                       .header_digest = Digest(header)};
 }
 
+bool RunsAnotherFile(pid_t pid, const std::string& program) {
+  if (pid <= 0) return false;
+  // Leads to the file itself, also where its name is another file's by now.
+  const absl::StatusOr<FileIdentity> running = IdentifyFile(fmt::format("/proc/{}/exe", pid));
+  const absl::StatusOr<FileIdentity> present = IdentifyFile(program);
+  return running.ok() && present.ok() && *running != *present;
+}
+
 }  // namespace inferd::daemon

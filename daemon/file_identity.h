@@ -4,6 +4,8 @@
 //   if (now != loaded) Swap();
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -25,5 +27,8 @@ struct FileIdentity {
 // Reads the header, so not on the loop's thread. NOT_FOUND, PERMISSION_DENIED, ...; INVALID_ARGUMENT if it is no
 // regular file.
 absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path);
+
+// Whether the process runs another file than the one that is now at `program`; false if either cannot be read.
+bool RunsAnotherFile(pid_t pid, const std::string& program);
 
 }  // namespace inferd::daemon

@@ -19,6 +19,18 @@ bool HasAlias(const config::ModelOptions& options, std::string_view name) {
   return std::find(options.aliases.begin(), options.aliases.end(), name) != options.aliases.end();
 }
 
+// As the routes and the status name it.
+std::string StateOf(const ModelVersion& version) {
+  if (version.start_when_stopped) return std::string(NameOf(WorkerState::kStarting));
+  return version.unloaded ? "UNLOADED" : std::string(NameOf(version.process->state()));
+}
+
+bool IsOnDemand(const Model& model) {
+  const auto unloaded = [](const auto& version) { return version->unloaded; };
+  return !model.options.preload || model.options.idle_unload > Milliseconds(0) ||
+         std::any_of(model.versions.begin(), model.versions.end(), unloaded);
+}
+
 }  // namespace
 
 ModelVersion* Model::Current() const {
@@ -96,27 +108,55 @@ void Fleet::Route(ModelVersion& version, uint32_t weight) {
   Changed();
 }
 
+void Fleet::Start(ModelVersion& version) {
+  version.unloaded = false;
+  version.used_at = loop_.clock().Now();
+  version.steps_seen = 0;
+  version.start_when_stopped = version.process->state() == WorkerState::kDraining;
+  if (!version.start_when_stopped) version.process->Start();
+  Changed();
+}
+
+void Fleet::Unload(ModelVersion& version, Milliseconds drain, Milliseconds grace) {
+  version.unloaded = true;
+  Changed();
+  StopLater(version, drain, grace);
+}
+
 void Fleet::Retire(ModelVersion& version, Milliseconds drain, Milliseconds grace) {
   version.routed = false;
+  version.unloaded = version.start_when_stopped = false;
   Changed();
   const std::string name = version.model->options.name;
-  const uint64_t number = version.number;
-  if (version.process->state() == WorkerState::kStopped) return Forget(name, number);
-  loop_.RunAfter(grace, [this, name, number, drain] {
+  if (version.process->state() == WorkerState::kStopped) return Forget(name, version.number);
+  StopLater(version, drain, grace);
+}
+
+void Fleet::StopLater(const ModelVersion& version, Milliseconds drain, Milliseconds grace) {
+  loop_.RunAfter(grace, [this, name = version.model->options.name, number = version.number, drain] {
     const auto model = models_.find(name);
     ModelVersion* const found = model == models_.end() ? nullptr : model->second->Find(number);
-    if (found != nullptr) found->process->Stop(drain);
+    // It may be wanted again by now.
+    if (found != nullptr && (found->unloaded || !found->routed)) found->process->Stop(drain);
   });
 }
 
 void Fleet::OnProcessChange(Model* model, uint64_t number) {
   const ModelVersion* const version = model->Find(number);
   if (version == nullptr) return;
-  if (version->process->state() == WorkerState::kStopped && !version->routed) {
-    // Not at once: the process object is calling us.
-    loop_.Post([this, name = model->options.name, number] { Forget(name, number); });
+  // Not at once: the process object is calling us.
+  if (version->process->state() == WorkerState::kStopped) {
+    loop_.Post([this, name = model->options.name, number] { OnStopped(name, number); });
   }
   Changed();
+}
+
+void Fleet::OnStopped(const std::string& name, uint64_t number) {
+  Model* const model = Find(name);
+  ModelVersion* const version = model == nullptr ? nullptr : model->Find(number);
+  if (version == nullptr) return;
+  if (!version->routed) return Forget(name, number);
+  if (std::exchange(version->start_when_stopped, false)) version->process->Start();
 }
 
 void Fleet::Forget(const std::string& name, uint64_t number) {
@@ -158,13 +198,19 @@ bool Fleet::OnExit(pid_t pid, int wait_status) {
 
 void Fleet::StopAll(Milliseconds drain) {
   for (const auto& [name, model] : models_) {
-    for (const auto& version : model->versions) version->process->Stop(drain);
+    for (const auto& version : model->versions) {
+      version->start_when_stopped = false;
+      version->process->Stop(drain);
+    }
   }
 }
 
 void Fleet::KillAll() {
   for (const auto& [name, model] : models_) {
-    for (const auto& version : model->versions) version->process->Kill();
+    for (const auto& version : model->versions) {
+      version->start_when_stopped = false;
+      version->process->Kill();
+    }
   }
 }
 
@@ -187,14 +233,16 @@ bool Fleet::Settled() const {
 }
 
 std::string Fleet::Summary() const {
-  size_t ready = 0, routed = 0;
+  size_t ready = 0, routed = 0, unloaded = 0;
   for (const auto& [name, model] : models_) {
     for (const auto& version : model->versions) {
       routed += version->routed;
-      ready += version->routed && version->ready();
+      unloaded += version->routed && version->unloaded;
+      ready += version->routed && !version->unloaded && version->ready();
     }
   }
-  return fmt::format("{} of {} model versions ready", ready, routed);
+  return fmt::format("{} of {} model versions ready", ready, routed) +
+         (unloaded > 0 ? fmt::format(", {} unloaded", unloaded) : "");
 }
 
 v1::RouteSnapshot Fleet::Routes() const {
@@ -204,6 +252,7 @@ v1::RouteSnapshot Fleet::Routes() const {
     route.set_model(name);
     route.mutable_aliases()->Add(model->options.aliases.begin(), model->options.aliases.end());
     route.set_expected(true);
+    route.set_on_demand(IsOnDemand(*model));
     for (const auto& version : model->versions) {
       if (!version->routed) continue;
       v1::RouteVersion& out = *route.add_versions();
@@ -232,7 +281,7 @@ void Fleet::FillStatus(const ModelVersion& version, v1::WorkerStatus& status) {
   const ManagedProcess& process = *version.process;
   status.set_model(version.model->options.name);
   status.set_version(version.number);
-  status.set_state(std::string(NameOf(process.state())));
+  status.set_state(StateOf(version));
   status.set_pid(std::max(0, process.pid()));
   status.set_path(version.options.path);
   status.set_restarts(process.restarts());

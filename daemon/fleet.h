@@ -5,13 +5,14 @@
 //   Model& model = fleet.AddModel(options);
 //   ModelVersion& version = fleet.AddVersion(model, options, identity);
 //   fleet.Route(version, 100);
-//   version.process->Start();
+//   fleet.Start(version);
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,17 @@ struct ModelVersion {
   // What it said when it first became ready; a restarted process must say the same.
   std::string fingerprint;
   WallTime updated_at;
+
+  // Routed without a process, or about to lose it: a request brings it back (on_demand.h).
+  bool unloaded = false;
+  // Started as soon as its former process is gone.
+  bool start_when_stopped = false;
+  // When a request last ran, as far as reports tell, and the steps of the newest report.
+  MonotonicTime used_at;
+  uint64_t steps_seen = 0;
+  // While requests wait for it: since when, and when one said so last.
+  std::optional<MonotonicTime> wanted_since;
+  MonotonicTime wanted_at;
 
   bool ready() const { return process->state() == WorkerState::kReady; }
 };
@@ -74,6 +86,10 @@ class Fleet {
   // Neither started nor routed yet.
   ModelVersion& AddVersion(Model& model, const config::ModelOptions& options, const FileIdentity& file);
   void Route(ModelVersion& version, uint32_t weight);
+  // Starts its process, after the end of a former one that is being unloaded.
+  void Start(ModelVersion& version);
+  // Takes its process away and leaves it routed, as UNLOADED.
+  void Unload(ModelVersion& version, Milliseconds drain, Milliseconds grace);
   // Takes it out of the routes at once, ends it after a drain and then forgets it, with its model if none is left.
   // `grace`: time for the gateway to learn of it before the worker refuses new requests.
   void Retire(ModelVersion& version, Milliseconds drain, Milliseconds grace);
@@ -100,7 +116,9 @@ class Fleet {
  private:
   absl::Status Verify(ModelVersion& version, const WorkerReport& report);
   void OnProcessChange(Model* model, uint64_t number);
+  void StopLater(const ModelVersion& version, Milliseconds drain, Milliseconds grace);
   void Changed();
+  void OnStopped(const std::string& model, uint64_t number);
   void Forget(const std::string& model, uint64_t number);
 
   EventLoop& loop_;

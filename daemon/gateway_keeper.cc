@@ -8,6 +8,12 @@
 #include "inferd/v1/admin.pb.h"
 
 namespace inferd::daemon {
+namespace {
+
+// Starts of a new gateway beside one that serves before it is given up.
+constexpr uint32_t kReplacementStarts = 3;
+
+}  // namespace
 
 GatewayKeeper::GatewayKeeper(EventLoop& loop, Spawner& spawner, MakePlan make_plan, std::function<void()> on_change)
     : loop_(loop), spawner_(spawner), make_plan_(std::move(make_plan)), on_change_(std::move(on_change)) {}
@@ -28,8 +34,8 @@ void GatewayKeeper::Settle() {
 void GatewayKeeper::SettleReplacement() {
   const WorkerState state = replacement_->process->state();
   const bool ready = state == WorkerState::kReady;
-  // One that crashed is not tried again: there is one that serves.
-  const bool failed = state == WorkerState::kBackoff || state == WorkerState::kFailed || state == WorkerState::kStopped;
+  const bool spent = state == WorkerState::kBackoff && replacement_->process->restarts() >= kReplacementStarts;
+  const bool failed = spent || state == WorkerState::kFailed || state == WorkerState::kStopped;
   if (!ready && !failed) return;
   Replacement settled = *std::move(replacement_);
   replacement_.reset();

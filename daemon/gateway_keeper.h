@@ -1,6 +1,9 @@
 // The gateway's processes: the one that serves, the next one until it is ready, and former ones that finish their
-// streams. All share the listening
-// sockets that the supervisor holds, so that no connection is refused in between.
+// streams. All share the listening sockets that the supervisor holds, so that no connection is refused in between.
+//
+//   GatewayKeeper gateway(loop, spawner, make_plan, [&] { PublishStatus(); });
+//   gateway.Start();
+//   gateway.Replace(drain, [](absl::Status replaced) { ... });   // e.g. the program was updated
 #pragma once
 
 #include <functional>
@@ -23,8 +26,9 @@ class GatewayKeeper {
   GatewayKeeper(EventLoop& loop, Spawner& spawner, MakePlan make_plan, std::function<void()> on_change);
 
   void Start();
-  // Starts a new one, with a new plan. When it is ready, the present one finishes its requests until `drain`; if it
-  // fails, the present one goes on and `done` is told why. To be called again only after `done`.
+  // Starts a new one, with a new plan. When it is ready, the present one finishes its requests until `drain`. One that
+  // crashes is started again a few times; if it fails, the present one goes on and `done` is told why. To be called
+  // again only after `done`.
   void Replace(Milliseconds drain, std::function<void(absl::Status)> done);
 
   // False if none has this process.
@@ -34,6 +38,8 @@ class GatewayKeeper {
   void KillAll();
   bool AnyProcess() const;
   WorkerState state() const;
+  // Of the one that serves; -1 while there is none.
+  pid_t pid() const { return current_ == nullptr ? -1 : current_->pid(); }
   void FillStatus(v1::GatewayStatus& status) const;
 
  private:

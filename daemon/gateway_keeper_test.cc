@@ -68,6 +68,32 @@ TEST_F(GatewayKeeperTest, KeepsTheOldOneIfTheNewOneFails) {
   EXPECT_EQ(fake.spawned.size(), 2u);
 }
 
+TEST_F(GatewayKeeperTest, StartsANewOneThatCrashesAgainWhileTheOldServes) {
+  Replace();
+  ASSERT_TRUE(keeper.OnExit(second, KilledBy(SIGKILL)));
+  fake.Run();
+  EXPECT_EQ(Pid(), first);
+  EXPECT_THAT(results, IsEmpty());
+  fake.Advance(seconds(1));
+  GetReady(second + 1);
+  EXPECT_EQ(Pid(), second + 1);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].ok()) << results[0];
+}
+
+TEST_F(GatewayKeeperTest, GivesANewOneUpThatCrashesAgainAndAgain) {
+  Replace();
+  for (pid_t pid = second; pid < second + 3; ++pid) {
+    EXPECT_THAT(results, IsEmpty());
+    ASSERT_TRUE(keeper.OnExit(pid, KilledBy(SIGSEGV)));
+    fake.Advance(seconds(2));
+  }
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_THAT(std::string(MessageOf(results[0])), HasSubstr("signal 11"));
+  EXPECT_EQ(Pid(), first);
+  EXPECT_EQ(fake.spawned.size(), 4u);
+}
+
 TEST_F(GatewayKeeperTest, ReplacesOneThatFailed) {
   keeper.OnExit(first, ExitedWith(2));
   fake.Run();

@@ -65,10 +65,16 @@ RunningState Operations::Running() const {
   for (const auto& [name, model] : context_.fleet.models()) {
     const ModelVersion* const current = model->Current();
     if (current == nullptr || !(current->routed || model->drained)) continue;
-    // What the worker runs with, under the aliases in force.
+    // What the worker runs with, and what is in force around it.
     config::ModelOptions options = current->options;
     options.aliases = model->options.aliases;
-    running.models[name] = {options, current->file, current->process->state() == WorkerState::kFailed};
+    options.preload = model->options.preload;
+    options.idle_unload = model->options.idle_unload;
+    options.pinned = model->options.pinned;
+    running.models[name] = {.options = options,
+                            .file = current->file,
+                            .failed = current->process->state() == WorkerState::kFailed,
+                            .unloaded = current->unloaded};
   }
   return running;
 }
@@ -77,7 +83,11 @@ void Operations::Reload(bool dry_run, Done<std::vector<std::string>> done) {
   Enqueue(
       [this, dry_run, done] {
         background_.Run<absl::StatusOr<IdentifiedConfig>>(
-            [file = context_.config_file] { return LoadIdentifiedConfig(file); },
+            [file = context_.config_file, pid = context_.gateway_pid(), program = context_.gateway_program] {
+              absl::StatusOr<IdentifiedConfig> next = LoadIdentifiedConfig(file);
+              if (next.ok()) next->other_gateway_program = RunsAnotherFile(pid, program);
+              return next;
+            },
             [this, dry_run, done](absl::StatusOr<IdentifiedConfig> next) {
               PlanAndReload(std::move(next), dry_run, done);
             });
@@ -94,6 +104,7 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
     return Answer<std::vector<std::string>>(done, std::move(plan->changes));
   }
   for (const StartVersion& start : plan->rollout.starts) {
+    if (start.unloaded) continue;
     const MemoryPlan memory = PlanFor(start.options, start.file);
     if (!memory.fits) return Answer<std::vector<std::string>>(done, ResourceExhausted("{}", memory.explanation));
   }
@@ -115,9 +126,21 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
       context_.config.auth = former.auth;
       context_.config.limits = former.limits;
       context_.config.log = former.log;
+      context_.config.supervisor.load_wait = former.supervisor.load_wait;
       Answer<std::vector<std::string>>(done, applied);
     });
   });
+}
+
+void Operations::RestartGateway(Done<pid_t> done) {
+  Enqueue(
+      [this, done] {
+        context_.replace_gateway([this, done](const absl::Status& replaced) {
+          if (!replaced.ok()) return Answer<pid_t>(done, replaced);
+          Answer<pid_t>(done, context_.gateway_pid());
+        });
+      },
+      done);
 }
 
 // ------------------------------------------------------------------------------------------------------ swap and load
@@ -207,7 +230,7 @@ void Operations::RestartAndAnswer(Model& model, Done<SwapResult> done) {
   const uint64_t number = version.number;
   model.drained = false;
   context_.fleet.Route(version, 100);
-  version.process->Start();
+  context_.fleet.Start(version);
   condition_ = [this, name, number, done] {
     const Model* const found = context_.fleet.Find(name);
     const ModelVersion* const now = found == nullptr ? nullptr : found->Find(number);

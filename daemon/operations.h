@@ -30,6 +30,10 @@ struct OperationsContext {
   // Applies what a reload changes beside the models, then calls `done`; the configuration is the new one already.
   std::function<void(const ReloadPlan&, std::function<void(absl::Status)> done)> apply_settings;
   std::function<bool()> gateway_failed;
+  // Puts a new gateway in the place of the present one.
+  std::function<void(std::function<void(absl::Status)> done)> replace_gateway;
+  std::function<pid_t()> gateway_pid;
+  std::string gateway_program;
   std::function<uint64_t()> available_memory = AvailableMemory;
 };
 
@@ -65,6 +69,8 @@ class Operations {
   void Unload(const std::string& model, uint64_t version, Milliseconds drain, Done<uint32_t> done);
   // Takes a model, or all with "", out of the routes and waits for its requests; Load brings it back.
   void Drain(const std::string& model, Milliseconds deadline, Done<uint32_t> done);
+  // Answers with the new one's process id.
+  void RestartGateway(Done<pid_t> done);
   absl::Status SetTraffic(const std::string& model, const std::map<uint64_t, uint32_t>& weights);
 
   // To be called after each change of the fleet.

@@ -1,11 +1,8 @@
 // Each row of the table of process faults that the supervisor answers for, on real processes with scripted children.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <csignal>
 #include <thread>
@@ -39,18 +36,6 @@ v1::RouteVersion RouteOf(const TestDaemon& daemon, const std::string& model) {
     if (route.model() == model && route.versions_size() > 0) return route.versions(route.versions_size() - 1);
   }
   return {};
-}
-
-// What the scripted gateway answers: its process id. Waits as long as it takes.
-std::string AskHttp(const std::string& address_text) {
-  const Address address = *ParseAddress(address_text);
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const UniqueFd owner(fd);
-  sockaddr_in peer{.sin_family = AF_INET, .sin_port = htons(address.port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  if (connect(fd, reinterpret_cast<sockaddr*>(&peer), sizeof peer) != 0) return "refused";
-  char buffer[64];
-  const ssize_t count = recv(fd, buffer, sizeof buffer, 0);
-  return count > 0 ? std::string(buffer, static_cast<size_t>(count)) : "closed";
 }
 
 TEST(ProcessFaults, KilledWorkerIsStartedAgainAndOthersGoOn) {
@@ -152,21 +137,6 @@ TEST(ProcessFaults, BadConfigurationAtReloadLeavesTheOldAndNamesLineAndKey) {
   EXPECT_EQ(WorkerOf(after, "a").pid(), WorkerOf(before, "a").pid());
 }
 
-TEST(ProcessFaults, AGatewayThatRefusesItsConfigurationLeavesTheOldOne) {
-  TestDaemon daemon({{"a", ""}}, kQuickRestarts);
-  daemon.Start();
-  const auto before = daemon.WaitUntilReady();
-  for (const char* file : {"refused.keys", "good.keys"}) daemon.WriteFile(file, "keys: []\n");
-  daemon.WriteConfig(std::string("auth: {keys_file: refused.keys}\n") + kQuickRestarts);
-  EXPECT_THAT(std::string(MessageOf(daemon.Reload())), HasSubstr("gateway: refused.keys: no keys"));
-  EXPECT_EQ(AskHttp(before.http_address()), std::to_string(before.gateway().pid()));
-  daemon.WriteConfig(std::string("auth: {keys_file: good.keys}\n") + kQuickRestarts);
-  EXPECT_TRUE(daemon.Reload().ok());
-  const auto after = daemon.WaitFor("the old gateway's end",
-                                    [&](const v1::StatusResponse&) { return !IsAlive(before.gateway().pid()); });
-  EXPECT_EQ(AskHttp(after.http_address()), std::to_string(after.gateway().pid()));
-}
-
 TEST(ProcessFaults, ConcurrentReloadsAreDoneOneAfterAnother) {
   TestDaemon daemon({{"a", "fingerprint 0"}}, kQuickRestarts);
   daemon.Start();
@@ -196,21 +166,6 @@ TEST(ProcessFaults, ChildrenEndWithinTwoSecondsOfAKilledSupervisor) {
   // What it left does not hinder the next one.
   daemon.Start();
   daemon.WaitFor("b LOADING again", IsIn("b", "LOADING"));
-}
-
-TEST(ProcessFaults, KilledGatewayRefusesNoConnection) {
-  TestDaemon daemon({{"a", ""}}, kQuickRestarts);
-  daemon.Start();
-  const auto before = daemon.WaitUntilReady();
-  ASSERT_EQ(AskHttp(before.http_address()), std::to_string(before.gateway().pid()));
-  kill(before.gateway().pid(), SIGKILL);
-  EXPECT_TRUE(WaitUntil([&] { return !IsAlive(before.gateway().pid()); }));
-  const std::string answer = AskHttp(before.http_address());
-  const auto after = daemon.WaitFor("the new gateway", [&](const v1::StatusResponse& status) {
-    return status.gateway().state() == "READY" && status.gateway().pid() != before.gateway().pid();
-  });
-  EXPECT_EQ(answer, std::to_string(after.gateway().pid()));
-  EXPECT_EQ(WorkerOf(after, "a").pid(), WorkerOf(before, "a").pid());
 }
 
 TEST(ProcessFaults, SigtermEndsEverythingAfterADrain) {

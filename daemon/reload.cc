@@ -11,10 +11,15 @@ using config::Config;
 using config::ModelOptions;
 
 // Options are compared as they are printed, so that none can be forgotten here.
-std::string Printed(const ModelOptions& model, bool with_aliases) {
+// Without those that are the supervisor's alone, for which no worker need be replaced.
+std::string PrintedForWorker(const ModelOptions& model) {
+  const ModelOptions defaults;
   Config config;
   config.models = {model};
-  if (!with_aliases) config.models[0].aliases.clear();
+  config.models[0].aliases.clear();
+  config.models[0].preload = defaults.preload;
+  config.models[0].idle_unload = defaults.idle_unload;
+  config.models[0].pinned = defaults.pinned;
   return PrintConfig(config);
 }
 
@@ -24,6 +29,7 @@ std::string PrintedForGateway(const Config& config) {
   part.auth = config.auth;
   part.limits = config.limits;
   part.log = config.log;
+  part.supervisor.load_wait = config.supervisor.load_wait;
   return PrintConfig(part);
 }
 
@@ -48,18 +54,22 @@ absl::Status CheckFixed(const Config& running, const Config& next) {
 void PlanModel(const RunningModel* running, const ModelOptions& next, const FileIdentity& file, bool other_kernels,
                ReloadPlan& plan) {
   const auto start = [&](std::string_view why) {
-    plan.rollout.starts.push_back({.options = next, .file = file});
+    const bool unloaded = !next.preload && (running == nullptr || running->unloaded);
+    plan.rollout.starts.push_back({.options = next, .file = file, .unloaded = unloaded});
     plan.changes.push_back(fmt::format("{}: {}", next.name, why));
   };
   if (running == nullptr) return start("added");
   if (running->options.path != next.path) return start(fmt::format("swapped to {}", next.path));
   if (running->file != file) return start("swapped, the file changed");
-  if (Printed(running->options, false) != Printed(next, false)) return start("replaced, its options changed");
+  if (PrintedForWorker(running->options) != PrintedForWorker(next)) return start("replaced, its options changed");
   if (other_kernels) return start("replaced, instruction_set changed");
-  if (Printed(running->options, true) != Printed(next, true)) {
-    plan.rollout.renames.push_back(next);
-    plan.changes.push_back(fmt::format("{}: aliases changed", next.name));
-  }
+  const ModelOptions& was = running->options;
+  const bool other_aliases = was.aliases != next.aliases;
+  const bool other_loading =
+      was.preload != next.preload || was.idle_unload != next.idle_unload || was.pinned != next.pinned;
+  if (other_aliases || other_loading) plan.rollout.renames.push_back(next);
+  if (other_aliases) plan.changes.push_back(fmt::format("{}: aliases changed", next.name));
+  if (other_loading) plan.changes.push_back(fmt::format("{}: preload, idle_unload or pinned changed", next.name));
   if (running->failed) {
     plan.retries.push_back(next.name);
     plan.changes.push_back(fmt::format("{}: had failed, started again", next.name));
@@ -98,7 +108,10 @@ absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const Identif
   // The content of the keys file is the gateway's to watch.
   if (PrintedForGateway(running.config) != PrintedForGateway(next.config)) {
     plan.replace_gateway = true;
-    plan.changes.push_back("gateway: replaced, auth, limits or log changed");
+    plan.changes.push_back("gateway: replaced, auth, limits, log or load_wait changed");
+  } else if (next.other_gateway_program) {
+    plan.replace_gateway = true;
+    plan.changes.push_back("gateway: replaced, the program changed");
   } else if (running.gateway_failed) {
     plan.replace_gateway = true;
     plan.changes.push_back("gateway: had failed, started again");

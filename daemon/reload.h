@@ -17,6 +17,8 @@ namespace inferd::daemon {
 struct IdentifiedConfig {
   config::Config config;
   std::map<std::string, FileIdentity> models;  // by model name
+  // The gateway that runs was started from another file than the one in its place now.
+  bool other_gateway_program = false;
 };
 
 // Reads the file and what it names. Blocks on the disk: not for the loop's thread.
@@ -26,6 +28,7 @@ struct RunningModel {
   config::ModelOptions options;
   FileIdentity file;
   bool failed = false;
+  bool unloaded = false;
 };
 
 struct RunningState {

@@ -78,6 +78,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AliasOnly",
              "models: [{name: a, path: /m/a.gguf, aliases: [y]}, {name: b, path: /m/b.gguf}]",
              {"a: aliases changed"}},
+        Case{"WhenItIsLoaded",
+             "models: [{name: a, path: /m/a.gguf, aliases: [x], pinned: true}, {name: b, path: /m/b.gguf, preload: "
+             "false, idle_unload: 1h}]",
+             {"a: preload, idle_unload or pinned changed", "b: preload, idle_unload or pinned changed"}},
+        Case{"AddedForLater",
+             "models: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: /m/b.gguf}, {name: c, path: /m/c, "
+             "preload: false}]",
+             {"c: added"},
+             {"c"}},
         Case{"OtherKernels",
              "instruction_set: reference\nmodels: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: "
              "/m/b.gguf}]",
@@ -85,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"a", "b"}},
         Case{"GatewayLimits",
              "limits: {body: 1MiB}\nmodels: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: /m/b.gguf}]",
-             {"gateway: replaced, auth, limits or log changed"},
+             {"gateway: replaced, auth, limits, log or load_wait changed"},
              {},
              {},
              true},
@@ -99,6 +108,18 @@ TEST(PlanReload, ChangedFileIsSwapped) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(plan->changes, ElementsAre("a: swapped, the file changed"));
   EXPECT_EQ(plan->rollout.starts.front().file.size_bytes, 2u);
+}
+
+TEST(PlanReload, StartsNothingForAModelThatIsUnloadedAndStaysSo) {
+  const std::string unloaded = "models: [{name: a, path: /m/a.gguf, preload: false}, {name: b, path: /m/b.gguf}]";
+  RunningState running = Running(unloaded);
+  for (const bool was_unloaded : {true, false}) {
+    running.models["a"].unloaded = was_unloaded;
+    const auto plan = PlanReload(running, Identified(unloaded, /*size_of_a=*/2));
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ(plan->rollout.starts.size(), 1u);
+    EXPECT_EQ(plan->rollout.starts[0].unloaded, was_unloaded);
+  }
 }
 
 TEST(PlanReload, FailedModelIsTriedAgain) {

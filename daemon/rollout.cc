@@ -19,7 +19,8 @@ void Rollout::Begin() {
     if (model == nullptr) model = &fleet_.AddModel(start.options);
     ModelVersion& version = fleet_.AddVersion(*model, start.options, start.file);
     started_.push_back({start.options.name, version.number});
-    version.process->Start();
+    version.unloaded = start.unloaded;
+    if (!start.unloaded) fleet_.Start(version);
   }
   Check();
 }
@@ -33,6 +34,7 @@ absl::Status Rollout::Failure(size_t index) const {
   const ModelVersion* const version = Find(started_[index]);
   const std::string& name = started_[index].model;
   if (version == nullptr) return Cancelled("{}: ended while it was loading", name);
+  if (version->unloaded) return absl::OkStatus();
   const WorkerState state = version->process->state();
   if (state == WorkerState::kFailed || state == WorkerState::kBackoff || state == WorkerState::kStopped) {
     return FailedPrecondition("{}: {}", name, version->process->last_error());
@@ -55,7 +57,7 @@ void Rollout::Check() {
   for (size_t i = 0; i < started_.size(); ++i) {
     if (const absl::Status failure = Failure(i); !failure.ok()) return Abort(failure);
     const ModelVersion* const version = Find(started_[i]);
-    all_ready = all_ready && version->ready();
+    all_ready = all_ready && (version->ready() || version->unloaded);
   }
   if (all_ready) Commit();
 }

@@ -20,13 +20,15 @@ struct StartVersion {
   // Beside the running versions, with no traffic yet, instead of in their place.
   bool beside = false;
   bool allow_tokenizer_change = false;
+  // Without a process until a request comes.
+  bool unloaded = false;
 };
 
 struct RolloutRequest {
   std::vector<StartVersion> starts;
   // Models to take out of service.
   std::vector<std::string> removes;
-  // Models whose aliases change and nothing else.
+  // Models of which only aliases, or when they are loaded, change.
   std::vector<config::ModelOptions> renames;
   Milliseconds drain{30'000};
 };

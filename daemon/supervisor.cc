@@ -18,6 +18,7 @@
 #include "daemon/event_loop.h"
 #include "daemon/fleet.h"
 #include "daemon/gateway_keeper.h"
+#include "daemon/on_demand.h"
 #include "daemon/operations.h"
 #include "daemon/routes.h"
 #include "daemon/run_directory.h"
@@ -39,6 +40,7 @@ struct Supervisor::Impl {
   std::unique_ptr<SystemSpawner> spawner;
   RouteBoard routes;
   std::unique_ptr<Fleet> fleet;
+  std::unique_ptr<OnDemand> on_demand;
   std::unique_ptr<GatewayKeeper> gateway;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<AdminServer> admin_server;
@@ -106,6 +108,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
         return PlanWorker(*loop, config, options.programs, model, version);
       },
       [this] { OnChange(); });
+  on_demand = std::make_unique<OnDemand>(*loop, *fleet, config.supervisor);
   gateway = std::make_unique<GatewayKeeper>(
       *loop, *spawner,
       [this, number = uint64_t{0}]() mutable {
@@ -118,7 +121,10 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
       .config_file = options.config_file,
       .config = config,
       .apply_settings = [this](const ReloadPlan& plan, auto done) { ApplySettings(plan, std::move(done)); },
-      .gateway_failed = [this] { return gateway->state() == WorkerState::kFailed; }});
+      .gateway_failed = [this] { return gateway->state() == WorkerState::kFailed; },
+      .replace_gateway = [this](auto done) { gateway->Replace(config.supervisor.drain, std::move(done)); },
+      .gateway_pid = [this] { return gateway->pid(); },
+      .gateway_program = GatewayProgram(options.programs)});
   ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get()));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
   return absl::OkStatus();
@@ -153,10 +159,9 @@ void Supervisor::Impl::StartModels() {
     for (const config::ModelOptions& options : config.models) {
       // A file that is not there is the worker's to refuse: it shows as the model's state.
       const FileIdentity file = IdentifyFile(options.path).value_or(FileIdentity());
-      ModelVersion& version = fleet->AddVersion(fleet->AddModel(options), options, file);
-      fleet->Route(version, 100);
-      version.process->Start();
+      fleet->Route(fleet->AddVersion(fleet->AddModel(options), options, file), 100);
     }
+    on_demand->StartAll();
   });
 }
 
@@ -203,6 +208,7 @@ void Supervisor::Impl::AfterChange() {
   routes.Publish(fleet->Routes());
   operations->OnFleetChange();
   if (phase == Phase::kDraining) return ContinueDrain();
+  on_demand->Check();
   ReportReadiness();
 }
 
@@ -222,6 +228,7 @@ void Supervisor::Impl::BeginDrain() {
   phase = Phase::kDraining;
   drain_deadline = loop->clock().Now() + config.supervisor.drain;
   manager->Stopping("finishing requests");
+  on_demand->Stop();
   operations->Cancel();
   gateway->StopAll(config.supervisor.drain);
   http.Reset();
@@ -279,6 +286,7 @@ EventLoop& Supervisor::loop() { return *impl_->loop; }
 Operations& Supervisor::operations() { return *impl_->operations; }
 RouteBoard& Supervisor::routes() { return impl_->routes; }
 GatewayKeeper& Supervisor::gateway() { return *impl_->gateway; }
+OnDemand& Supervisor::on_demand() { return *impl_->on_demand; }
 Milliseconds Supervisor::drain() const { return impl_->config.supervisor.drain; }
 
 void Supervisor::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
@@ -301,6 +309,8 @@ void Supervisor::FillStatus(v1::StatusResponse& status) const {
   status.set_reloads_ok(impl_->reloads_ok);
   status.set_reloads_failed(impl_->reloads_failed);
   status.set_config_path(impl_->options.config_file);
+  status.set_memory_planned_bytes(impl_->on_demand->planned_bytes());
+  status.set_memory_budget_bytes(impl_->config.supervisor.memory_budget);
   status.set_http_address(impl_->config.listen.http.ToString());
   status.set_grpc_address(impl_->config.listen.grpc.ToString());
 }

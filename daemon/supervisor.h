@@ -23,6 +23,7 @@ class Operations;
 class RouteBoard;
 class EventLoop;
 class GatewayKeeper;
+class OnDemand;
 
 struct SupervisorOptions {
   std::string config_file;
@@ -47,6 +48,7 @@ class Supervisor {
   Operations& operations();
   RouteBoard& routes();
   GatewayKeeper& gateway();
+  OnDemand& on_demand();
   void FillStatus(v1::StatusResponse& status) const;
   // Reload, its result kept for the status; SIGHUP does the same.
   void Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done);

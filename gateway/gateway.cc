@@ -15,6 +15,7 @@
 #include "gateway/http/server.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/metrics/metrics_page.h"
+#include "gateway/routing/model_loader.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_follower.h"
@@ -63,6 +64,7 @@ struct Gateway::Parts {
   Parts(const config::Config& config, std::unique_ptr<Access> keys, const std::string& admin)
       : access(std::move(keys)),
         poison(Clock::System()),
+        loader(admin),
         upstream{routes, workers, poison, gate, metrics},
         metrics_page(metrics, upstream, admin),
         bodies(config.limits.all_bodies),
@@ -72,6 +74,10 @@ struct Gateway::Parts {
         public_server(pool, Serving{upstream, metrics, &bodies}, *access,
                       {.max_message_bytes = config.limits.body, .idle_timeout = config.limits.idle_timeout}),
         refresher(pool.At(0), *access) {
+    upstream.load_wait = config.supervisor.load_wait;
+    upstream.ensure_loaded = [this](std::string model, Executor executor) {
+      return loader.EnsureLoaded(std::move(model), std::move(executor));
+    };
     routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
     follower = std::make_unique<RouteFollower>(admin, routes);
   }
@@ -82,6 +88,7 @@ struct Gateway::Parts {
   PoisonList poison;
   ResumeGate gate;
   GatewayMetrics metrics;
+  ModelLoader loader;
   Upstream upstream;
   MetricsPage metrics_page;
   ByteBudget bodies;

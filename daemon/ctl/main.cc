@@ -28,7 +28,7 @@ struct Flags {
   bool json = false;
   bool dry_run = false;
   bool allow_tokenizer_change = false;
-  std::string model, path, message, drain, key_file, rollback_on;
+  std::string model, path, message, drain, key_file, rollback_on, process;
   uint64_t version = 0;
   uint64_t rounds = 0;
   std::vector<std::string> weights;
@@ -85,6 +85,9 @@ void AddChanges(CLI::App& app, Flags& flags) {
   traffic->add_option("model", flags.model, "name")->required();
   traffic->add_option("weights", flags.weights, "VERSION=WEIGHT, e.g. 1=90 2=10")->required();
   traffic->add_option("--rollback-on", flags.rollback_on, "e.g. error_rate>0.05: go back when it comes true");
+
+  CLI::App* const restart = app.add_subcommand("restart", "replace the gateway's process while requests run");
+  restart->add_option("process", flags.process, "gateway")->required()->check(CLI::IsMember({"gateway"}));
 
   CLI::App* const drain =
       app.add_subcommand("drain", "give a model (or all) no more requests and wait for the running ones");
@@ -165,6 +168,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   if (verb == "chat") return client.Chat(flags.chat, flags.message, interrupts->get());
   if (verb == "reload") return client.Reload(flags.dry_run);
   if (verb == "load") return client.Load(flags.model, flags.path, flags.dry_run);
+  if (verb == "restart") return client.RestartGateway();
   if (verb == "unload") return client.Unload(flags.model, flags.version, drain_ms);
   if (verb == "swap") {
     return client.Swap(flags.model, flags.path, flags.allow_tokenizer_change, flags.dry_run, drain_ms);

@@ -212,6 +212,14 @@ int AdminClient::Drain(const std::string& model, uint64_t deadline_ms) const {
   return impl_->ExitCode(status);
 }
 
+int AdminClient::RestartGateway() const {
+  grpc::ClientContext context;
+  v1::RestartGatewayResponse response;
+  const grpc::Status status = impl_->stub->RestartGateway(&context, {}, &response);
+  if (status.ok()) fmt::print("a new gateway serves (pid {}), the old one finishes its requests\n", response.pid());
+  return impl_->ExitCode(status);
+}
+
 int AdminClient::Top(uint64_t rounds, int interrupts) const { return daemon::Top(*impl_->stub, rounds, interrupts); }
 
 }  // namespace inferd::daemon

@@ -29,6 +29,7 @@ class AdminClient {
            uint64_t drain_ms) const;
   // `weights`: "1=90", "2=10".
   int Traffic(const std::string& model, const std::vector<std::string>& weights, const std::string& rollback_on) const;
+  int RestartGateway() const;
   int Drain(const std::string& model, uint64_t deadline_ms) const;
   // Prints load and memory of each worker every second until an interrupt, or `rounds` times.
   int Top(uint64_t rounds, int interrupts) const;

@@ -1,5 +1,6 @@
 // Stands in for inferd-gateway in tests of the supervisor: answers health on the inherited gRPC socket, and each HTTP
-// connection with its process id. Refuses a keys file of the name refused.keys.
+// connection with its process id. Refuses a keys file of the name refused.keys; with one of the name crash.keys it dies
+// of its first start.
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
@@ -7,6 +8,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -62,6 +65,10 @@ int Main(int argc, char** argv) {
   if (config.str().find("/refused.keys") != std::string::npos) {
     (*watch)->Report("refused.keys: no keys");
     return kExitUsage;
+  }
+  if (config.str().find("/crash.keys") != std::string::npos && !std::filesystem::exists(admin.substr(5) + ".crashed")) {
+    std::ofstream(admin.substr(5) + ".crashed").flush();
+    std::_Exit(9);
   }
   grpc::EnableDefaultHealthCheckService(true);
   v1::Inference::Service refuses_all;  // a server needs one service of its own

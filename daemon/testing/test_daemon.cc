@@ -86,8 +86,18 @@ void TestDaemon::WriteConfig(const std::string& settings) {
   WriteFile("inferd.yaml", text);
 }
 
+void TestDaemon::CopyPrograms() {
+  programs_ = Path("programs");
+  std::filesystem::create_directory(programs_);
+  for (const char* name : {"inferd-worker", "inferd-gateway"}) {
+    std::filesystem::copy(std::string(INFERD_FAKE_PROGRAMS) + "/" + name, programs_ + "/next");
+    std::filesystem::rename(programs_ + "/next", programs_ + "/" + name);
+  }
+}
+
 void TestDaemon::Start(int error_fd) {
   const std::string config = Path("inferd.yaml"), log = Path("log");
+  const std::string programs = programs_.empty() ? INFERD_FAKE_PROGRAMS : programs_;
   std::vector<std::string> environment = config::EnvironmentForChildren();
   environment.push_back("NOTIFY_SOCKET=" + Path("notify"));
   std::vector<char*> variables;
@@ -97,7 +107,7 @@ void TestDaemon::Start(int error_fd) {
   if (pid_ == 0) {
     const int target = error_fd >= 0 ? error_fd : open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(target, STDERR_FILENO);
-    execle(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", INFERD_FAKE_PROGRAMS, nullptr,
+    execle(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", programs.c_str(), nullptr,
            variables.data());
     _exit(127);
   }

@@ -34,6 +34,8 @@ class TestDaemon {
 
   // Runs it; standard error goes to log(), or to `error_fd`.
   void Start(int error_fd = -1);
+  // Puts new copies of the children's programs into the directory, as an update does; those started later run them.
+  void CopyPrograms();
   void WriteConfig(const std::string& settings);
   void WriteScript(const std::string& model, const std::string& script);
   void WriteFile(const std::string& name, const std::string& text) const;
@@ -65,6 +67,7 @@ class TestDaemon {
   UniqueFd notify_socket_;
   mutable std::vector<std::string> notifications_;
   pid_t pid_ = -1;
+  std::string programs_;
   std::unique_ptr<v1::Admin::Stub> admin_;
 };
 

@@ -80,7 +80,7 @@ Task<std::string> MetricsPage::Render(Executor executor) {
   std::shared_ptr<const RouteTable> table = upstream_.routes.Current();
   for (const ModelRoute& model : table->models()) {
     for (const VersionRoute& version : model.versions) {
-      if (version.address.empty()) continue;
+      if (version.address.empty() || version.unloaded()) continue;
       scrape->workers.push_back({model.model, version.version, upstream_.workers.Get(version.address), std::nullopt});
     }
   }

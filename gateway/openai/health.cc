@@ -34,7 +34,7 @@ Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   bool ready = serving.upstream.routes.known() && !draining;
   json::array models;
   for (const ModelRoute& route : table->models()) {
-    if (route.expected && !route.serving()) ready = false;
+    if (route.expected && !route.available()) ready = false;
     json::array versions;
     for (const VersionRoute& version : route.versions) versions.push_back(VersionJson(version));
     json::object object;

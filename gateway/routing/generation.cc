@@ -11,6 +11,7 @@
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"
+#include "gateway/routing/worker_call.h"
 
 namespace inferd::gateway {
 namespace {
@@ -104,7 +105,7 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
 }
 
 const VersionRoute* Generation::ChooseVersion(const ModelRoute& route, bool& coming) const {
-  coming = route.coming();
+  coming = route.coming() || MustBeLoaded(route);
   if (!accepted_) return PickVersion(route, options_.sticky);
   const VersionRoute* same = route.FindVersion(version_);
   if (same != nullptr && same->ready()) return same;
@@ -112,8 +113,15 @@ const VersionRoute* Generation::ChooseVersion(const ModelRoute& route, bool& com
   for (const VersionRoute& version : route.versions) {
     if (version.ready() && !fingerprint_.empty() && version.fingerprint == fingerprint_) return &version;
   }
-  coming = same != nullptr && same->coming();
+  coming = (same != nullptr && same->coming()) || MustBeLoaded(route);
   return nullptr;
+}
+
+bool Generation::MustBeLoaded(const ModelRoute& route) const {
+  if (upstream_.ensure_loaded == nullptr) return false;
+  if (!accepted_) return !route.coming() && route.loadable();
+  const VersionRoute* same = route.FindVersion(version_);
+  return same != nullptr && same->unloaded();
 }
 
 Task<absl::Status> Generation::Connect(TimePoint deadline) {
@@ -129,13 +137,24 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
     if (version == nullptr && !coming && !failed_) {
       co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
     }
-    if (!give_up_) give_up_ = now + (accepted_ ? upstream_.resume_wait : upstream_.start_wait);
+    if (!give_up_) {
+      bool loads = route != nullptr && route->on_demand;
+      give_up_ = now + (accepted_ ? upstream_.resume_wait : loads ? upstream_.load_wait : upstream_.start_wait);
+    }
     if (now >= *give_up_) co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
     TimePoint wait_until = std::min({deadline, options_.deadline, *give_up_});
 
     if (version == nullptr) {
       // A dead worker may still be missing from the table's states: one more look before it is given up.
       if (std::exchange(failed_, false)) wait_until = std::min(wait_until, now + kStaleTableRest);
+      if (route != nullptr && MustBeLoaded(*route)) {
+        if (now >= ask_at_) {
+          ask_at_ = now + kAskForModelAgain;
+          absl::Status asked = co_await AskForModel(upstream_, route->model, executor_);
+          if (!asked.ok()) co_return asked;
+        }
+        wait_until = std::min(wait_until, ask_at_);
+      }
       co_await upstream_.routes.WaitForUpdate(table, executor_, wait_until);
     } else if (failed_ && table == routed_by_) {
       failed_ = false;
@@ -230,6 +249,8 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   failed_ = true;
   if (end.outcome != CallOutcome::kWorkerLost) return std::nullopt;
   ++deaths_;
+  // The wait for the next worker begins now, however long this request ran or queued on the one that died.
+  give_up_.reset();
   deaths_without_progress_ = progress_since_start_ ? 1 : deaths_without_progress_ + 1;
   if (deaths_without_progress_ < kMaxDeathsWithoutProgress) return std::nullopt;
   upstream_.poison.Add(request_);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,6 +46,10 @@ struct Upstream {
   std::chrono::milliseconds resume_wait{60'000};
   // The daemon ends: what runs is finished, nothing is begun.
   std::atomic<bool> shutting_down{false};
+  // And at the start for one that is loaded because of the request.
+  std::chrono::milliseconds load_wait{60'000};
+  // Asks the supervisor to load a model; null: nobody can be asked.
+  std::function<Task<absl::Status>(std::string model, Executor executor)> ensure_loaded = nullptr;
 };
 
 // INVALID_ARGUMENT: resume_tokens has a choice that the request has not, or one twice.
@@ -97,6 +102,8 @@ class Generation {
   // Starts a call on a ready worker, or leaves call_ null if `deadline` passes first.
   Task<absl::Status> Connect(TimePoint deadline);
   const VersionRoute* ChooseVersion(const ModelRoute& route, bool& coming) const;
+  // Whether the version that it waits for comes only when the supervisor is asked for it.
+  bool MustBeLoaded(const ModelRoute& route) const;
   void StartCall(const VersionRoute& version);
   void Record(std::vector<v1::GenerateEvent>& events);
   // Whether the request goes on after this end of a call; if not, the status to end with.
@@ -126,6 +133,8 @@ class Generation {
 
   // When to stop waiting for a worker; unset while none is waited for.
   std::optional<TimePoint> give_up_;
+  // When to ask (again) for an unloaded model.
+  TimePoint ask_at_ = TimePoint::min();
   int deaths_ = 0;
   int deaths_without_progress_ = 0;
   // Deaths after which it went on, as the metrics know.

@@ -56,6 +56,7 @@ class GenerationTest : public testing::Test {
     snapshot.set_revision(++revision_);
     v1::Route* route = snapshot.add_routes();
     route->set_model("chat");
+    route->set_on_demand(state == "UNLOADED");
     v1::RouteVersion* version = route->add_versions();
     version->set_version(1);
     version->set_weight(100);
@@ -185,6 +186,19 @@ TEST_F(GenerationTest, ARequestThatKillsTwoWorkersIsRefusedForAWhile) {
   EXPECT_FALSE(poison_.Contains(Request("tokens=10 die_at=4")));
 }
 
+TEST_F(GenerationTest, WaitsForTheNextWorkerFromTheDeathOn) {
+  upstream_.start_wait = milliseconds(100);
+  upstream_.resume_wait = seconds(20);
+  StubProcess stub(StubArguments());
+  // Without a token for longer than it would have waited at the start.
+  std::future<Outcome> result = Run(Request("tokens=2 delay_us=300000 die_at=0"));
+  stub.WaitForDeath();
+  stub.Start();
+  stub.WaitForDeath();
+  absl::Status status = result.get().status;
+  EXPECT_TRUE(absl::IsInternal(status)) << status;  // it reached the second worker
+}
+
 TEST_F(GenerationTest, TheInnocentBesideAKillerGoOn) {
   StubProcess stub(StubArguments());
   std::vector<std::future<Outcome>> innocent;
@@ -209,6 +223,42 @@ TEST_F(GenerationTest, WaitsForAModelThatIsComing) {
   StubProcess stub(StubArguments());
   SetState("READY");
   EXPECT_EQ(result.get().text, Words(2));
+}
+
+TEST_F(GenerationTest, AsksForAnUnloadedModelAndWaitsForIt) {
+  upstream_.start_wait = milliseconds(1);
+  std::atomic<int> asked{0};
+  upstream_.ensure_loaded = [&asked](std::string model, Executor) -> Task<absl::Status> {
+    EXPECT_EQ(model, "chat");
+    ++asked;
+    co_return absl::OkStatus();
+  };
+  SetState("UNLOADED");
+  std::future<Outcome> result = Run(Request("tokens=2"));
+  while (asked == 0) std::this_thread::yield();
+  SetState("LOADING");
+  StubProcess stub(StubArguments());
+  SetState("READY");
+  EXPECT_EQ(result.get().text, Words(2));
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(GenerationTest, SaysWhyAModelCannotBeLoaded) {
+  upstream_.ensure_loaded = [](std::string, Executor) -> Task<absl::Status> {
+    co_return absl::ResourceExhaustedError("no room");
+  };
+  SetState("UNLOADED");
+  absl::Status status = Run(Request("tokens=2")).get().status;
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(MessageOf(status), "the model 'chat' cannot be loaded: no room");
+  EXPECT_TRUE(RetryAfter(status).has_value());
+}
+
+TEST_F(GenerationTest, TheWaitForAnUnloadedModelHasABound) {
+  upstream_.load_wait = milliseconds(100);
+  upstream_.ensure_loaded = [](std::string, Executor) -> Task<absl::Status> { co_return absl::OkStatus(); };
+  SetState("UNLOADED");
+  EXPECT_TRUE(absl::IsUnavailable(Run(Request("tokens=2")).get().status));
 }
 
 TEST_F(GenerationTest, GivesUpWaitingWithATimeToComeBack) {

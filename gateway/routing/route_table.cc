@@ -19,6 +19,10 @@ bool ModelRoute::coming() const {
   return !serving() && std::any_of(versions.begin(), versions.end(), [](const auto& v) { return v.coming(); });
 }
 
+bool ModelRoute::loadable() const {
+  return std::any_of(versions.begin(), versions.end(), [](const auto& v) { return v.unloaded() && v.weight > 0; });
+}
+
 std::string_view ModelRoute::state() const {
   if (serving()) return "READY";
   auto coming = std::find_if(versions.begin(), versions.end(), [](const auto& v) { return v.coming(); });
@@ -32,6 +36,7 @@ RouteTable::RouteTable(const v1::RouteSnapshot& snapshot) : revision_(snapshot.r
     route.model = from.model();
     route.aliases.assign(from.aliases().begin(), from.aliases().end());
     route.expected = from.expected();
+    route.on_demand = from.on_demand();
     for (const v1::RouteVersion& version : from.versions()) {
       route.versions.push_back({.version = version.version(),
                                 .address = version.address(),

@@ -24,7 +24,8 @@ struct VersionRoute {
   std::string address;
   // Share of the requests, relative to the other versions; 0: none.
   uint32_t weight = 0;
-  // As the supervisor names them: STARTING, LOADING, VERIFYING, READY, DRAINING, STOPPED, CRASHED, BACKOFF, FAILED.
+  // As the supervisor names them: STARTING, LOADING, VERIFYING, READY, DRAINING, STOPPED, CRASHED, BACKOFF, FAILED,
+  // UNLOADED.
   std::string state;
   std::string fingerprint;
   int64_t updated_unix_seconds = 0;
@@ -36,6 +37,8 @@ struct VersionRoute {
     return state == "STARTING" || state == "LOADING" || state == "VERIFYING" || state == "CRASHED" ||
            state == "BACKOFF";
   }
+  // Will be ready when the supervisor is asked for it.
+  bool unloaded() const { return state == "UNLOADED"; }
 };
 
 struct ModelRoute {
@@ -44,12 +47,18 @@ struct ModelRoute {
   std::vector<VersionRoute> versions;
   // Counts for /ready.
   bool expected = false;
+  // Loaded when requests need it: they wait as long as that may take.
+  bool on_demand = false;
 
   const VersionRoute* FindVersion(uint64_t version) const;
   // A ready version of positive weight exists.
   bool serving() const;
   // Not serving, but a version will be.
   bool coming() const;
+  // An unloaded version of positive weight exists.
+  bool loadable() const;
+  // A request now is answered, be it after a wait for the model to be loaded.
+  bool available() const { return serving() || loadable() || (on_demand && coming()); }
   // "READY", else the state of the version that is nearest to it.
   std::string_view state() const;
 };

@@ -60,7 +60,8 @@ TEST(RouteTable, KnowsWhetherAModelServesOrWill) {
   for (const Case& c : {Case{{"READY"}, true, false, "READY"}, Case{{"FAILED", "READY"}, true, false, "READY"},
                         Case{{"LOADING"}, false, true, "LOADING"}, Case{{"FAILED", "BACKOFF"}, false, true, "BACKOFF"},
                         Case{{"CRASHED"}, false, true, "CRASHED"}, Case{{"FAILED"}, false, false, "FAILED"},
-                        Case{{"DRAINING"}, false, false, "DRAINING"}, Case{{}, false, false, "STOPPED"}}) {
+                        Case{{"DRAINING"}, false, false, "DRAINING"}, Case{{"UNLOADED"}, false, false, "UNLOADED"},
+                        Case{{}, false, false, "STOPPED"}}) {
     v1::RouteSnapshot snapshot;
     v1::Route* route = snapshot.add_routes();
     route->set_model("m");
@@ -69,6 +70,25 @@ TEST(RouteTable, KnowsWhetherAModelServesOrWill) {
     EXPECT_EQ(table.Find("m")->serving(), c.serving) << c.state;
     EXPECT_EQ(table.Find("m")->coming(), c.coming) << c.state;
     EXPECT_EQ(table.Find("m")->state(), c.state);
+  }
+}
+
+TEST(RouteTable, AModelThatIsLoadedAtNeedIsAvailable) {
+  struct Case {
+    std::string state;
+    bool on_demand;
+    bool available;
+  };
+  for (const Case& c : {Case{"READY", false, true}, Case{"UNLOADED", true, true}, Case{"LOADING", true, true},
+                        Case{"LOADING", false, false}, Case{"FAILED", true, false}}) {
+    v1::RouteSnapshot snapshot;
+    v1::Route* route = snapshot.add_routes();
+    route->set_model("m");
+    route->set_on_demand(c.on_demand);
+    AddVersion(*route, 1, 100, c.state);
+    RouteTable table(snapshot);
+    EXPECT_EQ(table.Find("m")->available(), c.available) << c.state;
+    EXPECT_EQ(table.Find("m")->loadable(), c.state == "UNLOADED");
   }
 }
 

@@ -26,6 +26,13 @@ struct ModelCall {
   grpc::CallbackServerContext* parent = nullptr;
 };
 
+// A request that waits for an unloaded model asks for it again after this time.
+inline constexpr auto kAskForModelAgain = std::chrono::seconds(5);
+
+// Asks the supervisor to load a model.
+//   UNAVAILABLE with a time to retry after: it cannot be loaded
+Task<absl::Status> AskForModel(Upstream& upstream, std::string model, Executor executor);
+
 // A ready worker of the model, waiting for one that is about to be (upstream.start_wait at most).
 //   NOT_FOUND no such model; UNAVAILABLE none is ready; DEADLINE_EXCEEDED
 Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> FindWorker(Upstream& upstream, const ModelCall& call,
