@@ -87,6 +87,12 @@ struct ModelOptions {
   bool preload = true;
   // Unloaded after this time without a request; 0: never.
   Milliseconds idle_unload{0};
+  // Processors that its worker may use, e.g. "0-3,8"; empty: those of the daemon.
+  std::string cpus;
+  // Added to the worker's niceness.
+  uint32_t nice = 0;
+  // Of the worker's private memory; 0: none.
+  uint64_t memory_limit = 0;
   // Neither unloaded when idle nor to make room for another model.
   bool pinned = false;
 };

@@ -5,6 +5,7 @@
 
 #include "config/base/status.h"
 #include "config/options.h"
+#include "config/units.h"
 
 namespace inferd::config {
 namespace {
@@ -65,6 +66,19 @@ absl::Status CheckListeners(const ListenOptions& listen) {
   return absl::OkStatus();
 }
 
+absl::Status CheckResources(const std::vector<ModelOptions>& models) {
+  for (size_t i = 0; i < models.size(); ++i) {
+    const ModelOptions& model = models[i];
+    const absl::Status cpus = ParseCpuList(model.cpus).status();
+    if (!cpus.ok()) return Annotate(cpus, fmt::format("models[{}].cpus", i));
+    if (model.memory_limit > 0 && model.memory_limit <= model.kv_cache.bytes) {
+      return InvalidArgument("models[{}].memory_limit: {} is not more than kv_cache.bytes, {}, which is part of it", i,
+                             FormatByteSize(model.memory_limit), FormatByteSize(model.kv_cache.bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status FinishConfig(Config& config) {
@@ -98,7 +112,8 @@ absl::Status FinishConfig(Config& config) {
       return InvalidArgument("models[{}].speculation.kind: draft needs draft_path, the file of a draft model", i);
     }
   }
-  return CheckNames(config.models);
+  RETURN_IF_ERROR(CheckNames(config.models));
+  return CheckResources(config.models);
 }
 
 const ModelOptions* Config::FindModel(std::string_view name) const {

@@ -125,6 +125,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "2: models[0].name: \"a b\" is not a model name"},
         BadConfig{"FirstDelayAboveMax", "supervisor:\n  restart:\n    first_delay: 2s\n    max_delay: 1s\n",
                   "3: supervisor.restart.first_delay: 2000ms is more than max_delay"},
+        BadConfig{"WrongCpuList", "models:\n  - {name: a, path: b, cpus: 3-1}\n",
+                  "2: models[0].cpus: \"3-1\" is not a list of processors"},
+        BadConfig{"MemoryLimitBelowThePool", "models:\n  - {name: a, path: b, memory_limit: 64MiB}\n",
+                  "2: models[0].memory_limit: 64MiB is not more than kv_cache.bytes, 512MiB"},
+        BadConfig{"NotAFlag", "models:\n  - {name: a, path: b, pinned: maybe}\n",
+                  "2: models[0].pinned: \"maybe\" is not one of false, true"},
         BadConfig{"LongRunDirectory",
                   "run_directory: /"
                   "0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789/0123456789\n",

@@ -93,6 +93,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
               o.overflow, kOverflows);
   v.Number({"overflow_keep", "First tokens that sliding keeps, up to half of the context."}, o.overflow_keep,
            {0, 1u << 24});
+  v.Text({"cpus", "Processors that its worker may use, e.g. 0-3,8; empty: those of the daemon."}, o.cpus);
+  v.Number({"nice", "How far its worker stands back behind others."}, o.nice, {0, 19});
+  v.Bytes({"memory_limit",
+           "Most private memory of its worker (pool, scratch and stacks, not the file), which ends when it needs more. "
+           "0: no limit."},
+          o.memory_limit, {0, 1024 * 1024 * kGiB});
   v.Flag({"preload", "Loaded when the daemon starts; false: at the first request, which waits for it."}, o.preload);
   v.Duration({"idle_unload", "Unloaded after this time without a request, loaded again at the next; 0: never."},
              o.idle_unload, {0, 30 * kDayMs});

@@ -1,5 +1,6 @@
 #include "config/units.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -31,6 +32,8 @@ constexpr std::array kByteUnits = {
 constexpr std::array kTimeUnits = {
     Unit{"d", 86'400'000}, Unit{"h", 3'600'000}, Unit{"m", 60'000}, Unit{"s", 1'000}, Unit{"ms", 1},
 };
+// CPU_SETSIZE of the C library, less one.
+constexpr uint64_t kMaxCpu = 1023;
 constexpr uint64_t kMaxDurationMs = uint64_t{3650} * 86'400'000;
 
 // Number and unit of "512MiB"; nothing else around them. Fails for an unknown unit or a product beyond 64 bits.
@@ -74,6 +77,24 @@ absl::StatusOr<Milliseconds> ParseDuration(std::string_view text) {
     return InvalidArgument("\"{}\" is not a duration such as 30s (units ms, s, m, h, d)", text);
   }
   return Milliseconds(milliseconds);
+}
+
+absl::StatusOr<std::vector<uint32_t>> ParseCpuList(std::string_view text) {
+  std::vector<uint32_t> cpus;
+  const absl::Status wrong =
+      InvalidArgument("\"{}\" is not a list of processors such as 0-3,8 (each of 0..{})", text, kMaxCpu);
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const size_t dash = part.find('-');
+    const auto first = ParseWholeNumber(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : ParseWholeNumber(part.substr(dash + 1));
+    if (!first.ok() || !last.ok() || *first > *last || *last > kMaxCpu) return wrong;
+    for (uint64_t cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<uint32_t>(cpu));
+  }
+  std::sort(cpus.begin(), cpus.end());
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
 }
 
 std::string FormatByteSize(uint64_t bytes) {

@@ -7,11 +7,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 
 namespace inferd::config {
+
+// "0-3,8" as {0, 1, 2, 3, 8}: processors as the kernel lists them, ascending and each once. Empty text: none.
+absl::StatusOr<std::vector<uint32_t>> ParseCpuList(std::string_view text);
 
 // A whole number with B, KiB, MiB, GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000) or nothing (bytes).
 absl::StatusOr<uint64_t> ParseByteSize(std::string_view text);

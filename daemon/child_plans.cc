@@ -4,6 +4,7 @@
 #include <random>
 
 #include "config/load.h"
+#include "config/units.h"
 #include "daemon/run_directory.h"
 
 namespace inferd::daemon {
@@ -23,7 +24,15 @@ std::function<double()> RandomNumbers() {
 ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
                        const config::ModelOptions& model, uint64_t version) {
   const std::string socket = WorkerSocketPath(config.run_directory, model.name, version);
-  config::Config own = config;
+  // Without the other models, of which there may be a thousand.
+  config::Config own;
+  own.listen = config.listen;
+  own.run_directory = config.run_directory;
+  own.instruction_set = config.instruction_set;
+  own.auth = config.auth;
+  own.limits = config.limits;
+  own.log = config.log;
+  own.supervisor = config.supervisor;
   own.models = {model};
   ProcessPlan plan;
   plan.name = "worker " + model.name + "@" + std::to_string(version);
@@ -31,7 +40,10 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
       .program = programs + "/inferd-worker",
       .arguments = {"--model", model.name, "--model-version", std::to_string(version), "--listen", "unix:" + socket},
       .config_yaml = PrintConfig(own),
-      .oom_score = kWorkerOomScore};
+      .oom_score = kWorkerOomScore,
+      .cpus = config::ParseCpuList(model.cpus).value(),
+      .nice = static_cast<int>(model.nice),
+      .memory_limit_bytes = model.memory_limit};
   plan.socket_path = socket;
   plan.probe = [&loop, socket](ProbeEvents events) { return ProbeWorker(loop, socket, std::move(events)); };
   plan.options = config.supervisor;

@@ -286,6 +286,8 @@ void Fleet::FillStatus(const ModelVersion& version, v1::WorkerStatus& status) {
   status.set_path(version.options.path);
   status.set_restarts(process.restarts());
   status.set_last_error(process.last_error());
+  status.set_last_exit(std::string(NameOf(process.last_exit())));
+  for (const auto& [cause, count] : process.exits()) (*status.mutable_exits())[std::string(NameOf(cause))] = count;
   status.set_state_since_unix_milliseconds(SinceEpoch<std::chrono::milliseconds>(process.state_since()));
   status.set_address("unix:" + process.socket_path());
   status.set_fingerprint(version.fingerprint);

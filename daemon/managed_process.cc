@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -11,7 +12,6 @@
 #include "config/base/child_process.h"
 #include "config/base/log.h"
 #include "config/base/status.h"
-#include "daemon/memory.h"
 
 namespace inferd::daemon {
 namespace {
@@ -23,22 +23,32 @@ constexpr size_t kMaxReportBytes = 4096;
 
 }  // namespace
 
-std::string DescribeExit(int wait_status, bool out_of_memory) {
+std::string_view NameOf(ExitCause cause) {
+  constexpr std::array<std::string_view, 10> kNames = {"",        "exit",  "signal",   "out_of_memory", "memory_limit",
+                                                       "refused", "error", "watchdog", "load_timeout",  "not_started"};
+  return kNames[static_cast<size_t>(cause)];
+}
+
+ExitMeaning DescribeExit(int wait_status, bool out_of_memory) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
-    if (signal == SIGKILL && out_of_memory) return "killed by the kernel: out of memory";
-    return fmt::format("killed by signal {} ({})", signal, strsignal(signal));
+    if (signal == SIGKILL && out_of_memory) return {ExitCause::kOutOfMemory, "killed by the kernel: out of memory"};
+    return {ExitCause::kSignal, fmt::format("killed by signal {} ({})", signal, strsignal(signal))};
   }
   const int code = WEXITSTATUS(wait_status);
   switch (code) {
     case kExitDone:
-      return "exited by itself";
+      return {ExitCause::kExited, "exited by itself"};
     case kExitUsage:
-      return "exited with code 2: wrong usage or configuration";
+      return {ExitCause::kError, "exited with code 2: wrong usage or configuration"};
     case kExitRefused:
-      return "exited with code 3: model refused";
+      return {ExitCause::kRefused, "exited with code 3: model refused"};
+    case kExitOutOfMemory:
+      return {ExitCause::kMemoryLimit, "exited with code 4: out of memory (memory_limit, or the machine has no more)"};
+    case kExitNotExecuted:
+      return {ExitCause::kNotStarted, "exited with code 127: the program cannot be executed"};
     default:
-      return fmt::format("exited with code {}", code);
+      return {ExitCause::kError, fmt::format("exited with code {}", code)};
   }
 }
 
@@ -79,11 +89,11 @@ bool ManagedProcess::Ask() {
 }
 
 void ManagedProcess::OnExit(int wait_status) {
-  std::string reason = DescribeExit(wait_status, OutOfMemoryKills() > oom_kills_before_);
-  if (const std::string report = ReadReport(); !report.empty()) reason = report;
+  ExitMeaning meaning = DescribeExit(wait_status, plan_.out_of_memory_kills() > oom_kills_before_);
+  if (const std::string report = ReadReport(); !report.empty()) meaning.text = report;
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
   if (code == kExitRefused || code == kExitUsage) hopeless_ = true;
-  SetCause(std::move(reason));
+  SetCause(meaning.cause, std::move(meaning.text));
   pid_ = -1;
   probe_.reset();
   watchdog_.reset();
@@ -96,8 +106,8 @@ Milliseconds ManagedProcess::backoff_left() const {
   return std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(retry_at_ - loop_.clock().Now()));
 }
 
-void ManagedProcess::SetCause(std::string cause) {
-  if (cause_.empty()) cause_ = std::move(cause);
+void ManagedProcess::SetCause(ExitCause cause, std::string text) {
+  if (cause_.cause == ExitCause::kNone) cause_ = {cause, std::move(text)};
 }
 
 void ManagedProcess::Handle(WorkerEvent event) {
@@ -152,15 +162,15 @@ void ManagedProcess::Perform(WorkerAction action) {
 
 void ManagedProcess::Spawn() {
   loop_.Cancel(deadline_timer_);
-  cause_.clear();
+  cause_ = {ExitCause::kNone, ""};
   hopeless_ = false;
   ready_after_ = Milliseconds(0);
   report_.load_progress = 0;
-  oom_kills_before_ = OutOfMemoryKills();
+  oom_kills_before_ = plan_.out_of_memory_kills();
   spawned_at_ = loop_.clock().Now();
   absl::StatusOr<Spawned> spawned = spawner_.Spawn(plan_.spec);
   if (!spawned.ok()) {
-    SetCause(fmt::format("cannot be started: {}", MessageOf(spawned.status())));
+    SetCause(ExitCause::kNotStarted, fmt::format("cannot be started: {}", MessageOf(spawned.status())));
     loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
       if (alive.expired()) return;
       // A Stop may have come in between.
@@ -181,8 +191,9 @@ void ManagedProcess::Spawn() {
 void ManagedProcess::ArmDeadline(Milliseconds delay) {
   loop_.Cancel(deadline_timer_);
   deadline_timer_ = loop_.RunAfter(delay, [this] {
-    if (state_ != WorkerState::kDraining)
-      SetCause(fmt::format("not ready after {} ms", plan_.options.load_timeout.count()));
+    if (state_ != WorkerState::kDraining) {
+      SetCause(ExitCause::kLoadTimeout, fmt::format("not ready after {} ms", plan_.options.load_timeout.count()));
+    }
     Handle(WorkerEvent::kOverdue);
   });
 }
@@ -196,22 +207,27 @@ void ManagedProcess::Terminate() {
 void ManagedProcess::DecideRestart() {
   loop_.Cancel(deadline_timer_);
   loop_.Cancel(poll_timer_);
-  last_error_ = cause_;
+  last_error_ = cause_.text;
+  last_exit_ = cause_.cause;
+  ++exits_[last_exit_];
   const std::optional<Milliseconds> wait = hopeless_ ? std::nullopt : backoff_.AfterCrash(loop_.clock().Now());
   if (!wait) {
-    LogError("failed", {{"child", plan_.name}, {"reason", last_error_}, {"restarts", restarts_}});
+    LogError("failed",
+             {{"child", plan_.name}, {"cause", NameOf(last_exit_)}, {"reason", last_error_}, {"restarts", restarts_}});
     return Handle(WorkerEvent::kGiveUp);
   }
   ++restarts_;
   retry_at_ = loop_.clock().Now() + *wait;
-  LogWarning("crashed, restarting", {{"child", plan_.name}, {"reason", last_error_}, {"wait_ms", wait->count()}});
+  LogWarning(
+      "crashed, restarting",
+      {{"child", plan_.name}, {"cause", NameOf(last_exit_)}, {"reason", last_error_}, {"wait_ms", wait->count()}});
   Handle(WorkerEvent::kRetry);
 }
 
 void ManagedProcess::Settle() {
   loop_.Cancel(deadline_timer_);
   loop_.Cancel(poll_timer_);
-  if (state_ == WorkerState::kStopped) LogInfo("stopped", {{"child", plan_.name}, {"reason", cause_}});
+  if (state_ == WorkerState::kStopped) LogInfo("stopped", {{"child", plan_.name}, {"reason", cause_.text}});
 }
 
 void ManagedProcess::OnHealth(bool serving) { Handle(serving ? WorkerEvent::kServing : WorkerEvent::kNotServing); }
@@ -225,7 +241,7 @@ void ManagedProcess::OnReport(const WorkerReport& report) {
   const absl::Status verified = plan_.verify ? plan_.verify(report) : absl::OkStatus();
   if (verified.ok()) return Handle(WorkerEvent::kVerified);
   hopeless_ = true;
-  SetCause(std::string(MessageOf(verified)));
+  SetCause(ExitCause::kRefused, std::string(MessageOf(verified)));
   Handle(WorkerEvent::kRejected);
 }
 
@@ -233,9 +249,11 @@ void ManagedProcess::OnReport(const WorkerReport& report) {
 void ManagedProcess::Poll() {
   poll_timer_ = loop_.RunAfter(std::min(kMaxPollInterval, plan_.options.watchdog / 5), [this] { Poll(); });
   Ask();
+  // Kills of others in the past say nothing of an end to come.
+  oom_kills_before_ = plan_.out_of_memory_kills();
   if (state_ != WorkerState::kReady || !watchdog_) return;
   if (std::optional<std::string> reason = watchdog_->Expired(loop_.clock().Now())) {
-    SetCause("killed by the watchdog: " + *reason);
+    SetCause(ExitCause::kWatchdog, "killed by the watchdog: " + *reason);
     watchdog_.reset();
     Handle(WorkerEvent::kWedged);
   }

@@ -8,20 +8,40 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "config/base/clock.h"
 #include "config/config.h"
 #include "daemon/backoff.h"
 #include "daemon/event_loop.h"
+#include "daemon/memory.h"
 #include "daemon/probe.h"
 #include "daemon/spawner.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker_state.h"
 
 namespace inferd::daemon {
+
+// How a process ended that was not asked to.
+enum class ExitCause {
+  kNone,
+  kExited,       // with code 0
+  kSignal,       // by somebody's hand, or a fault of its own
+  kOutOfMemory,  // killed by the kernel, which had none left
+  kMemoryLimit,  // it needed more than its limit
+  kRefused,      // the model, or what was found of it, is not what it should be
+  kError,        // one that it reported
+  kWatchdog,     // no progress
+  kLoadTimeout,  // not ready in time
+  kNotStarted,
+};
+
+// "exit", "signal", "out_of_memory", ...: as the status, the log and the metrics name it; "" for kNone.
+std::string_view NameOf(ExitCause cause);
 
 struct ProcessPlan {
   // For the log, e.g. "worker chat@1".
@@ -36,10 +56,16 @@ struct ProcessPlan {
   bool watch_progress = true;
   config::SupervisorOptions options;
   std::function<double()> random;
+  // How many processes the kernel has killed for want of memory.
+  std::function<uint64_t()> out_of_memory_kills = OutOfMemoryKills;
 };
 
-// What the exit status of a child means, for people; `out_of_memory` if the kernel counted a kill since its start.
-std::string DescribeExit(int wait_status, bool out_of_memory);
+// What the exit status of a child means, and the same for people; `out_of_memory` if the kernel counted a kill lately.
+struct ExitMeaning {
+  ExitCause cause;
+  std::string text;
+};
+ExitMeaning DescribeExit(int wait_status, bool out_of_memory);
 
 class ManagedProcess {
  public:
@@ -64,6 +90,9 @@ class ManagedProcess {
   pid_t pid() const { return pid_; }
   uint32_t restarts() const { return restarts_; }
   const std::string& last_error() const { return last_error_; }
+  ExitCause last_exit() const { return last_exit_; }
+  // Of the ends that nobody asked for.
+  const std::map<ExitCause, uint32_t>& exits() const { return exits_; }
   WallTime state_since() const { return state_since_; }
   // From the newest spawn to readiness; 0 before.
   Milliseconds ready_after() const { return ready_after_; }
@@ -88,7 +117,7 @@ class ManagedProcess {
   void Poll();
   std::string ReadReport();
   // Cause of the end that we are about to bring about; the first one counts.
-  void SetCause(std::string cause);
+  void SetCause(ExitCause cause, std::string text);
 
   EventLoop& loop_;
   Spawner& spawner_;
@@ -103,13 +132,15 @@ class ManagedProcess {
   std::unique_ptr<Probe> probe_;
   std::optional<Watchdog> watchdog_;
   WorkerReport report_;
-  std::string cause_;
+  ExitMeaning cause_{ExitCause::kNone, ""};
   MonotonicTime reported_at_;
   uint64_t asked_ = 0;         // number of the newest question
   uint64_t verification_ = 0;  // of the question that verifies
   bool hopeless_ = false;      // a restart would not help
   uint64_t oom_kills_before_ = 0;
   std::string last_error_;
+  ExitCause last_exit_ = ExitCause::kNone;
+  std::map<ExitCause, uint32_t> exits_;
   uint32_t restarts_ = 0;
   Milliseconds drain_{0};
   MonotonicTime spawned_at_;

@@ -221,14 +221,52 @@ TEST_F(ManagedProcessTest, OneThatWithdrawsIsNotReadyUntilItServesAgain) {
 }
 
 TEST(DescribeExit, TellsCausesApart) {
-  EXPECT_EQ(DescribeExit(ExitedWith(0), false), "exited by itself");
-  EXPECT_EQ(DescribeExit(ExitedWith(1), false), "exited with code 1");
-  EXPECT_THAT(DescribeExit(ExitedWith(2), false), HasSubstr("configuration"));
-  EXPECT_THAT(DescribeExit(ExitedWith(3), false), HasSubstr("refused"));
-  EXPECT_EQ(DescribeExit(KilledBy(SIGSEGV), false), "killed by signal 11 (Segmentation fault)");
-  EXPECT_EQ(DescribeExit(KilledBy(SIGKILL), false), "killed by signal 9 (Killed)");
-  EXPECT_EQ(DescribeExit(KilledBy(SIGKILL), true), "killed by the kernel: out of memory");
-  EXPECT_EQ(DescribeExit(KilledBy(SIGSEGV), true), "killed by signal 11 (Segmentation fault)");
+  struct Case {
+    int status;
+    bool out_of_memory;
+    std::string_view cause;
+    std::string text;
+  };
+  for (const Case& c :
+       {Case{ExitedWith(0), false, "exit", "exited by itself"},
+        Case{ExitedWith(1), false, "error", "exited with code 1"},
+        Case{ExitedWith(2), false, "error", "exited with code 2: wrong usage or configuration"},
+        Case{ExitedWith(3), false, "refused", "exited with code 3: model refused"},
+        Case{ExitedWith(127), false, "not_started", "exited with code 127: the program cannot be executed"},
+        Case{KilledBy(SIGSEGV), false, "signal", "killed by signal 11 (Segmentation fault)"},
+        Case{KilledBy(SIGKILL), false, "signal", "killed by signal 9 (Killed)"},
+        Case{KilledBy(SIGKILL), true, "out_of_memory", "killed by the kernel: out of memory"},
+        Case{KilledBy(SIGSEGV), true, "signal", "killed by signal 11 (Segmentation fault)"}}) {
+    const ExitMeaning meaning = DescribeExit(c.status, c.out_of_memory);
+    EXPECT_EQ(NameOf(meaning.cause), c.cause);
+    EXPECT_EQ(meaning.text, c.text);
+  }
+  EXPECT_EQ(NameOf(DescribeExit(ExitedWith(4), false).cause), "memory_limit");
+}
+
+TEST(ExitCauses, AreCountedAndAKillForMemoryIsTold) {
+  FakeProcesses fake;
+  uint64_t kills = 5;
+  ProcessPlan plan = fake.Plan("a");
+  plan.out_of_memory_kills = [&kills] { return kills; };
+  plan.options.restart.max = 10;
+  ManagedProcess process(fake.loop(), fake, std::move(plan), [] {});
+  process.Start();
+  const auto die = [&](int status) {
+    process.OnExit(status);
+    fake.Advance(Milliseconds(1100));
+  };
+  die(KilledBy(SIGKILL));
+  EXPECT_EQ(NameOf(process.last_exit()), "signal");
+  ++kills;
+  die(KilledBy(SIGKILL));
+  EXPECT_EQ(NameOf(process.last_exit()), "out_of_memory");
+  // A kill of another process long before is not taken for the cause.
+  ++kills;
+  fake.Advance(Milliseconds(3000));
+  die(KilledBy(SIGKILL));
+  EXPECT_EQ(NameOf(process.last_exit()), "signal");
+  EXPECT_EQ(process.exits(), (std::map<ExitCause, uint32_t>{{ExitCause::kSignal, 2}, {ExitCause::kOutOfMemory, 1}}));
 }
 
 }  // namespace

@@ -84,7 +84,9 @@ uint64_t AvailableMemory() {
 }
 
 uint64_t OutOfMemoryKills() {
-  return NumberInFile(kCgroupRoot + CgroupPath() + "/memory.events", "oom_kill").value_or(0);
+  const auto own = NumberInFile(kCgroupRoot + CgroupPath() + "/memory.events", "oom_kill");
+  // Without a unified hierarchy: those of the whole machine.
+  return own ? *own : NumberInFile("/proc/vmstat", "oom_kill").value_or(0);
 }
 
 }  // namespace inferd::daemon

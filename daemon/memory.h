@@ -26,7 +26,7 @@ MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes,
 // The least of what the kernel says is available and what the limits of our control groups leave.
 uint64_t AvailableMemory();
 
-// Processes of our control group that the kernel has killed for memory so far.
+// Processes of our control group (of the machine, where there is none) that the kernel has killed for memory so far.
 uint64_t OutOfMemoryKills();
 
 }  // namespace inferd::daemon

@@ -2,21 +2,22 @@
 #include "daemon/spawner.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
+#include "config/base/child_process.h"
 #include "config/base/status.h"
 #include "config/environment.h"
 
 namespace inferd::daemon {
 namespace {
-
-constexpr int kExitNotExecuted = 127;
 
 struct Pipe {
   UniqueFd read_end, write_end;
@@ -49,6 +50,10 @@ struct ExecPlan {
   int null_fd = -1;
   int report_fd = -1;
   pid_t parent = -1;
+  bool limit_cpus = false;
+  cpu_set_t cpus{};
+  int nice = 0;
+  uint64_t memory_limit_bytes = 0;
   std::vector<char*> argv, envp;
 
   void Finish() {
@@ -66,6 +71,24 @@ void SetOomScore(const std::string& score) {
   close(fd);
 }
 
+[[noreturn]] void FailChild(const ExecPlan& plan, int exit_code, std::string_view reason) {
+  [[maybe_unused]] const ssize_t written = write(plan.report_fd, reason.data(), reason.size());
+  _exit(exit_code);
+}
+
+void LimitResources(const ExecPlan& plan) {
+  if (plan.limit_cpus && sched_setaffinity(0, sizeof plan.cpus, &plan.cpus) != 0) {
+    FailChild(plan, kExitUsage, "cpus: none of them is a processor that the daemon may use\n");
+  }
+  const rlimit memory{.rlim_cur = plan.memory_limit_bytes, .rlim_max = plan.memory_limit_bytes};
+  if (plan.memory_limit_bytes > 0 && setrlimit(RLIMIT_DATA, &memory) != 0) {
+    FailChild(plan, kExitUsage, "memory_limit: is above the limit that the daemon itself has\n");
+  }
+  if (plan.nice != 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + plan.nice) != 0) {
+    FailChild(plan, kExitUsage, "nice: the kernel refuses it\n");
+  }
+}
+
 [[noreturn]] void RunChild(const ExecPlan& plan) {
   // Its own group: Ctrl-C on a terminal reaches the supervisor alone, which then drains.
   setpgid(0, 0);
@@ -76,12 +99,11 @@ void SetOomScore(const std::string& score) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   SetOomScore(plan.oom_score);
+  LimitResources(plan);
   dup2(plan.null_fd, STDIN_FILENO);
   for (const int fd : plan.inherited) fcntl(fd, F_SETFD, 0);
   execve(plan.argv[0], plan.argv.data(), plan.envp.data());
-  constexpr char kReason[] = "the program cannot be executed\n";
-  [[maybe_unused]] const ssize_t written = write(plan.report_fd, kReason, sizeof kReason - 1);
-  _exit(kExitNotExecuted);
+  FailChild(plan, kExitNotExecuted, "the program cannot be executed\n");
 }
 
 }  // namespace
@@ -103,7 +125,11 @@ absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
                 .oom_score = std::to_string(spec.oom_score),
                 .null_fd = null_file_.get(),
                 .report_fd = report.write_end.get(),
-                .parent = getpid()};
+                .parent = getpid(),
+                .limit_cpus = !spec.cpus.empty(),
+                .nice = spec.nice,
+                .memory_limit_bytes = spec.memory_limit_bytes};
+  for (const uint32_t cpu : spec.cpus) CPU_SET(cpu, &plan.cpus);
   plan.arguments = {spec.program, "--config", fmt::format("/dev/fd/{}", config.get())};
   plan.arguments.insert(plan.arguments.end(), spec.arguments.begin(), spec.arguments.end());
   plan.inherited.push_back(config.get());

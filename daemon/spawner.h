@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,7 +29,16 @@ struct ProcessSpec {
   std::vector<std::pair<std::string, int>> descriptors;
   // -1000..1000, added to what the kernel weighs when memory runs out: more is killed earlier.
   int oom_score = 0;
+  // Processors that it may use; empty: ours.
+  std::vector<uint32_t> cpus;
+  // Added to our niceness.
+  int nice = 0;
+  // Of its private memory (RLIMIT_DATA); 0: our limit.
+  uint64_t memory_limit_bytes = 0;
 };
+
+// Exit code of a child whose program could not be run, as shells have it.
+inline constexpr int kExitNotExecuted = 127;
 
 struct Spawned {
   pid_t pid = -1;

@@ -1,10 +1,11 @@
 // inferd-worker: one version of one model behind a gRPC socket. Exit codes: 0 done, 1 failed, 2 usage or
-// configuration, 3 the model was refused.
+// configuration, 3 the model was refused, 4 out of memory.
 #include <unistd.h>
 
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <system_error>
 
 #include "absl/synchronization/notification.h"
@@ -37,6 +38,11 @@ bool IsRefusal(const absl::Status& status) {
     default:
       return false;
   }
+}
+
+int ExitCodeFor(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return kExitOutOfMemory;
+  return IsRefusal(status) ? kExitRefused : kExitFailed;
 }
 
 int Fail(const ChildProcess& process, const absl::Status& status, int exit_code) {
@@ -89,8 +95,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   const MonotonicTime begin = Clock::System().Now();
   absl::StatusOr<std::unique_ptr<LoadedModel>> model = LoadModel(*model_options, isa_name, options.version);
   if (!model.ok()) {
-    return Fail(process, Annotate(model.status(), "model " + options.model),
-                IsRefusal(model.status()) ? kExitRefused : kExitFailed);
+    return Fail(process, Annotate(model.status(), "model " + options.model), ExitCodeFor(model.status()));
   }
   if (options.sandbox) {
     if (absl::Status status = LimitSystemCalls(); !status.ok()) return Fail(process, status, kExitFailed);
@@ -120,6 +125,8 @@ int Main(int argc, const char* const* argv) {
   absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(
       {.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd}, [&stop](int) { stop.Notify(); });
   if (!process.ok()) return kExitFailed;
+  // An allocation that fails has a cause of its own for the supervisor, not that of an exception that nobody expects.
+  std::set_new_handler([] { _exit(kExitOutOfMemory); });
   tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});
   TakeOverGrpcLog();

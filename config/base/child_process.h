@@ -21,6 +21,8 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitRefused = 3;
+// Of workers alone: the memory that they may have is used up.
+inline constexpr int kExitOutOfMemory = 4;
 
 struct ChildDescriptors {
   // Read end of a pipe whose write end the supervisor alone holds; -1: started by hand.

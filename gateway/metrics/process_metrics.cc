@@ -117,6 +117,12 @@ void AddSupervisor(const v1::StatusResponse* status, FamilySet& families) {
     families.Counter("inferd_reloads_total", "Reloads of the configuration, by result.",
                      {{"model", ""}, {"result", result}}, static_cast<double>(count));
   }
+  families.Gauge("inferd_memory_planned_bytes", "Of all loaded models: file, KV pool and scratch.", {{"model", ""}},
+                 static_cast<double>(status->memory_planned_bytes()));
+  families.Gauge("inferd_memory_budget_bytes", "Budget of the loaded models; 0: none.", {{"model", ""}},
+                 static_cast<double>(status->memory_budget_bytes()));
+  families.Counter("inferd_rollbacks_total", "Changes of traffic that were taken back.", {{"model", ""}},
+                   static_cast<double>(status->rollbacks()));
   families.Counter("inferd_gateway_restarts_total", "Starts of the gateway after its first.", {{"model", ""}},
                    status->gateway().restarts());
   for (const v1::WorkerStatus& worker : status->workers()) {
@@ -126,6 +132,12 @@ void AddSupervisor(const v1::StatusResponse* status, FamilySet& families) {
     families.Gauge("inferd_worker_state", "1 for the state that the worker is in.", with_state, 1);
     families.Counter("inferd_worker_restarts_total", "Starts of the worker after its first.", labels,
                      worker.restarts());
+    for (const auto& [cause, count] : worker.exits()) {
+      FamilySet::Labels with_cause = labels;
+      with_cause.emplace_back("cause", cause);
+      families.Counter("inferd_worker_exits_total", "Ends of the worker that nobody asked for, by cause.", with_cause,
+                       count);
+    }
     families.Gauge("inferd_route_weight", "Share of the model's requests that go to this version.", labels,
                    worker.weight());
   }
