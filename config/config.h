@@ -22,6 +22,18 @@ struct ListenOptions {
   Address grpc{.host = "127.0.0.1", .port = 8090};
   // Not set in the file: admin.sock in the run directory.
   Address admin;
+  // Group that may use the admin socket, too; empty: none.
+  std::string admin_group;
+  // The same service for other machines, with certificates on both sides; not set: none.
+  Address admin_tcp;
+};
+
+// PEM files; for listen.admin_tcp.
+struct AdminTlsOptions {
+  std::string certificate;
+  std::string key;
+  // Clients need a certificate that this one signed.
+  std::string client_ca;
 };
 
 enum class CacheType { kF16, kQ8_0 };
@@ -156,6 +168,7 @@ enum class InstructionSet { kAuto, kReference, kAvx2, kAvxVnni, kAvx512, kNeon }
 
 struct Config {
   ListenOptions listen;
+  AdminTlsOptions admin_tls;
   // Sockets of the supervisor and the workers.
   std::string run_directory = "/run/inferd";
   InstructionSet instruction_set = InstructionSet::kAuto;

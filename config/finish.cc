@@ -54,14 +54,31 @@ bool Overlap(const Address& a, const Address& b) {
 }
 
 absl::Status CheckListeners(const ListenOptions& listen) {
-  const std::pair<std::string_view, const Address*> all[] = {
-      {"listen.http", &listen.http}, {"listen.grpc", &listen.grpc}, {"listen.admin", &listen.admin}};
+  const std::pair<std::string_view, const Address*> all[] = {{"listen.http", &listen.http},
+                                                             {"listen.grpc", &listen.grpc},
+                                                             {"listen.admin", &listen.admin},
+                                                             {"listen.admin_tcp", &listen.admin_tcp}};
   for (const auto& [option, address] : all) {
+    if (*address == Address()) continue;  // not set
     for (const auto& [before, other] : all) {
       if (before == option) break;
       if (!Overlap(*address, *other)) continue;
       return InvalidArgument("{}: {} is taken by {}, {}", option, address->ToString(), before, other->ToString());
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAdminTcp(const Config& config) {
+  const Address& address = config.listen.admin_tcp;
+  if (address == Address()) return absl::OkStatus();
+  if (address.is_unix()) {
+    return InvalidArgument("listen.admin_tcp: {} is a unix socket, expected host:port", address.ToString());
+  }
+  for (const auto& [option, file] : {std::pair{"certificate", &config.admin_tls.certificate},
+                                     {"key", &config.admin_tls.key},
+                                     {"client_ca", &config.admin_tls.client_ca}}) {
+    if (file->empty()) return InvalidArgument("listen.admin_tcp: needs admin_tls.{}, which is not set", option);
   }
   return absl::OkStatus();
 }
@@ -92,6 +109,7 @@ absl::Status FinishConfig(Config& config) {
   if (!config.listen.admin.is_unix()) {
     return InvalidArgument("listen.admin: {} is not a unix socket", config.listen.admin.ToString());
   }
+  RETURN_IF_ERROR(CheckAdminTcp(config));
   if (!config.listen.grpc.IsLoopback()) {
     return InvalidArgument("listen.grpc: {} is not on loopback: gRPC is without TLS, use 127.0.0.1 or a unix socket",
                            config.listen.grpc.ToString());

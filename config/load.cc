@@ -262,6 +262,9 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   MakeAbsolute(config.auth.keys_file, directory);
   MakeAbsolute(config.hub.token_file, directory);
   MakeAbsolute(config.run_directory, directory);
+  MakeAbsolute(config.admin_tls.certificate, directory);
+  MakeAbsolute(config.admin_tls.key, directory);
+  MakeAbsolute(config.admin_tls.client_ca, directory);
   RETURN_IF_ERROR(error.AtItsLine(FinishConfig(config)));
   RETURN_IF_ERROR(error.missing());
   return config;

@@ -48,6 +48,16 @@ void VisitListen(ListenOptions& o, Visitor& v) {
   v.Place({"grpc", "gRPC service Inference of proto/inferd/v1."}, o.grpc);
   v.Place({"admin", "gRPC service Admin, a unix socket for its owner alone. Default: admin.sock in run_directory."},
           o.admin);
+  v.Text({"admin_group", "Group whose members may use the admin socket, too (mode 0660 instead of 0600)."},
+         o.admin_group);
+  v.Place({"admin_tcp", "The same for other machines, with certificates on both sides (admin_tls). Not set: none."},
+          o.admin_tcp);
+}
+
+void VisitAdminTls(AdminTlsOptions& o, Visitor& v) {
+  v.Text({"certificate", "PEM file of the daemon's certificate."}, o.certificate);
+  v.Text({"key", "PEM file of its key."}, o.key);
+  v.Text({"client_ca", "PEM file of the certificate that has to have signed the clients'."}, o.client_ca);
 }
 
 void VisitSpeculation(SpeculationOptions& o, Visitor& v) {
@@ -170,6 +180,8 @@ void OptionVisitor::Flag(const Option& option, bool& value) {
 void VisitOptions(Config& config, OptionVisitor& v) {
   v.Section({"listen", "Addresses: host:port with a numeric host, or unix:/path."},
             [&](Visitor& section) { VisitListen(config.listen, section); });
+  v.Section({"admin_tls", "Certificates of listen.admin_tcp."},
+            [&](Visitor& section) { VisitAdminTls(config.admin_tls, section); });
   v.Text({"run_directory", "Directory of the unix sockets; made with mode 0700 if missing."}, config.run_directory);
   VisitChoice(v, {"instruction_set", "Variant of the kernels; INFERD_ISA in the environment goes before it."},
               config.instruction_set, InstructionSetNames());

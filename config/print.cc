@@ -22,7 +22,9 @@ class YamlPrinter : public OptionVisitor {
   void Number(const Option& option, uint32_t& value, Range) override { Plain(option, std::to_string(value)); }
   void Bytes(const Option& option, uint64_t& value, Range) override { Plain(option, FormatByteSize(value)); }
   void Duration(const Option& option, Milliseconds& value, Range) override { Plain(option, FormatDuration(value)); }
-  void Place(const Option& option, Address& value) override { Quoted(option, value.ToString()); }
+  void Place(const Option& option, Address& value) override {
+    if (value != Address()) Quoted(option, value.ToString());
+  }
   void Choice(const Option& option, int& value, std::span<const std::string_view> names) override {
     Plain(option, std::string(names[static_cast<size_t>(value)]));
   }

@@ -5,11 +5,16 @@
 #include <grpcpp/server_posix.h>
 #include <sys/socket.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 
+#include "config/base/address.h"
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
+#include "config/config.h"
+#include "daemon/canary.h"
 #include "daemon/event_loop.h"
 #include "daemon/gateway_keeper.h"
 #include "daemon/on_demand.h"
@@ -29,6 +34,8 @@ grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.raw_code()), std::string(MessageOf(status)));
 }
 
+constexpr Milliseconds kCanaryWindow{60'000};
+
 Milliseconds Clamped(uint64_t milliseconds) {
   constexpr uint64_t kDay = 86'400'000;
   return Milliseconds(std::min(milliseconds, kDay));
@@ -39,6 +46,7 @@ void Fill(const MemoryPlan& plan, v1::MemoryPlan& out) {
   out.set_kv_bytes(plan.kv_bytes);
   out.set_scratch_bytes(plan.scratch_bytes);
   out.set_available_bytes(plan.available_bytes);
+  out.set_weights_shared(plan.weights_shared);
   out.set_fits(plan.fits);
   out.set_explanation(plan.explanation);
 }
@@ -147,11 +155,9 @@ class AdminService : public v1::Admin::CallbackService {
   ServerUnaryReactor* SetTraffic(CallbackServerContext* context, const v1::SetTrafficRequest* request,
                                  v1::SetTrafficResponse* response) override {
     return OnLoop(context, [this, request, response](ServerUnaryReactor* reactor) {
-      if (!request->rollback_on().empty()) {
-        return reactor->Finish({grpc::StatusCode::UNIMPLEMENTED, "rollback_on: automatic rollback is not built yet"});
-      }
       const std::map<uint64_t, uint32_t> weights(request->weights().begin(), request->weights().end());
-      const absl::Status status = supervisor_.operations().SetTraffic(request->model(), weights);
+      const Milliseconds window = request->window_ms() == 0 ? kCanaryWindow : Clamped(request->window_ms());
+      const absl::Status status = supervisor_.SetTraffic(request->model(), weights, request->rollback_on(), window);
       response->set_route_revision(supervisor_.routes().revision());
       reactor->Finish(ToGrpc(status));
     });
@@ -191,6 +197,16 @@ class AdminService : public v1::Admin::CallbackService {
     });
   }
 
+  ServerUnaryReactor* ReportOutcomes(CallbackServerContext* context, const v1::ReportOutcomesRequest* request,
+                                     v1::ReportOutcomesResponse*) override {
+    return OnLoop(context, [this, request](ServerUnaryReactor* reactor) {
+      for (const v1::VersionOutcomes& outcome : request->outcomes()) {
+        supervisor_.canaries().Report(outcome.model(), outcome.version(), outcome.requests(), outcome.errors());
+      }
+      reactor->Finish(grpc::Status::OK);
+    });
+  }
+
   grpc::ServerWriteReactor<v1::RouteSnapshot>* WatchRoutes(CallbackServerContext*,
                                                            const v1::WatchRoutesRequest*) override {
     return new RouteStream(supervisor_);
@@ -216,6 +232,32 @@ class AdminService : public v1::Admin::CallbackService {
   Supervisor& supervisor_;
 };
 
+absl::StatusOr<std::string> ReadPem(const std::string& option, const std::string& path) {
+  std::ifstream stream(path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream.is_open()) return FromErrno(errno, fmt::format("admin_tls.{}: {}", option, path));
+  if (text.str().find("-----BEGIN ") == std::string::npos) {
+    return InvalidArgument("admin_tls.{}: {} is not a PEM file", option, path);
+  }
+  return text.str();
+}
+
+absl::Status ListenOnTcp(const config::Config& config, grpc::ServerBuilder& builder, int& port) {
+  // gRPC would not say why it cannot listen.
+  ASSIGN_OR_RETURN(UniqueFd probe, Listen(config.listen.admin_tcp));
+  probe.Reset();
+  grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  ASSIGN_OR_RETURN(tls.pem_root_certs, ReadPem("client_ca", config.admin_tls.client_ca));
+  grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
+  ASSIGN_OR_RETURN(pair.private_key, ReadPem("key", config.admin_tls.key));
+  ASSIGN_OR_RETURN(pair.cert_chain, ReadPem("certificate", config.admin_tls.certificate));
+  tls.pem_key_cert_pairs.push_back(std::move(pair));
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddListeningPort(config.listen.admin_tcp.ToString(), grpc::SslServerCredentials(tls), &port);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 struct AdminServer::Impl {
@@ -227,14 +269,23 @@ struct AdminServer::Impl {
 AdminServer::AdminServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 AdminServer::~AdminServer() = default;
 
-absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supervisor, int listening_fd) {
+absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supervisor, int listening_fd,
+                                                                const config::Config& config) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   auto impl = std::make_unique<Impl>(supervisor);
   grpc::ServerBuilder builder;
   builder.RegisterService(&impl->service);
+  int port = 1;  // 0 after the start: gRPC could not listen
+  if (config.listen.admin_tcp != Address()) RETURN_IF_ERROR(ListenOnTcp(config, builder, port));
   impl->server = builder.BuildAndStart();
-  if (impl->server == nullptr) return Internal("the admin service cannot be started");
+  if (impl->server == nullptr || port == 0) {
+    return config.listen.admin_tcp == Address()
+               ? Internal("the admin service cannot be started")
+               : FailedPrecondition("listen.admin_tcp: {} cannot be used with {} and {}",
+                                    config.listen.admin_tcp.ToString(), config.admin_tls.certificate,
+                                    config.admin_tls.key);
+  }
   supervisor.loop().WatchReadable(listening_fd, [listening_fd, server = impl->server.get()] {
     UniqueFd connection(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection) grpc::AddInsecureChannelFromFd(server, connection.Release());

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
@@ -21,9 +23,29 @@ uint64_t Digest(std::string_view bytes) {
   return hash;
 }
 
-}  // namespace
+constexpr std::string_view kFirstOf = "-00001-of-";
+constexpr size_t kDigits = 5;
+constexpr std::string_view kEnding = ".gguf";
 
-absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
+// The number of parts of a model of which `path` is the first file; 1 for every other file.
+uint32_t PartsOf(std::string_view path) {
+  if (!path.ends_with(kEnding)) return 1;
+  path.remove_suffix(kEnding.size());
+  if (path.size() < kFirstOf.size() + kDigits) return 1;
+  const std::string_view count = path.substr(path.size() - kDigits);
+  if (!path.substr(0, path.size() - kDigits).ends_with(kFirstOf)) return 1;
+  uint32_t parts = 0;
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), parts);
+  return error == std::errc() && end == count.data() + count.size() ? std::max(parts, 1u) : 1;
+}
+
+std::string PathOfPart(const std::string& first, uint32_t part) {
+  std::string path = first;
+  const size_t digits = path.size() - kEnding.size() - kDigits - kFirstOf.size() + 1;
+  return path.replace(digits, kDigits, fmt::format("{:05}", part));
+}
+
+absl::StatusOr<FileIdentity> IdentifyOne(const std::string& path) {
   // Not blocking: opening a FIFO would wait for a writer.
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) return FromErrno(errno, path);
@@ -39,6 +61,21 @@ absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
                       .size_bytes = static_cast<uint64_t>(file.st_size),
                       .changed_nanoseconds = file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
                       .header_digest = Digest(header)};
+}
+
+}  // namespace
+
+absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
+  ASSIGN_OR_RETURN(FileIdentity all, IdentifyOne(path));
+  const uint32_t parts = PartsOf(path);
+  for (uint32_t part = 2; part <= parts; ++part) {
+    ASSIGN_OR_RETURN(const FileIdentity next, IdentifyOne(PathOfPart(path, part)));
+    all.size_bytes += next.size_bytes;
+    all.changed_nanoseconds = std::max(all.changed_nanoseconds, next.changed_nanoseconds);
+    all.header_digest = Digest(fmt::format("{} {} {} {} {} {}", all.header_digest, next.device, next.inode,
+                                           next.size_bytes, next.changed_nanoseconds, next.header_digest));
+  }
+  return all;
 }
 
 bool RunsAnotherFile(pid_t pid, const std::string& program) {

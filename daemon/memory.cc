@@ -64,17 +64,19 @@ uint64_t CgroupAvailable() {
 
 }  // namespace
 
-MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes) {
+MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes,
+                      bool weights_shared) {
   MemoryPlan plan{.weights_bytes = weights_bytes,
                   .kv_bytes = model.kv_cache.bytes,
                   .scratch_bytes = kScratchBytes,
-                  .available_bytes = available_bytes};
-  const uint64_t needed = plan.weights_bytes + plan.kv_bytes + plan.scratch_bytes;
+                  .available_bytes = available_bytes,
+                  .weights_shared = weights_shared};
+  const uint64_t needed = (weights_shared ? 0 : plan.weights_bytes) + plan.kv_bytes + plan.scratch_bytes;
   plan.fits = needed <= available_bytes;
   const auto mib = [](uint64_t bytes) { return fmt::format("{} MiB", (bytes + (1 << 20) - 1) >> 20); };
-  plan.explanation =
-      fmt::format("{}: weights {} + KV pool {} + scratch {} = {}, available {}", model.name, mib(plan.weights_bytes),
-                  mib(plan.kv_bytes), mib(plan.scratch_bytes), mib(needed), mib(available_bytes));
+  plan.explanation = fmt::format("{}: weights {}{} + KV pool {} + scratch {} = {}, available {}", model.name,
+                                 mib(plan.weights_bytes), weights_shared ? " (mapped already, not counted)" : "",
+                                 mib(plan.kv_bytes), mib(plan.scratch_bytes), mib(needed), mib(available_bytes));
   return plan;
 }
 

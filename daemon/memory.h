@@ -16,12 +16,15 @@ struct MemoryPlan {
   uint64_t kv_bytes = 0;
   uint64_t scratch_bytes = 0;
   uint64_t available_bytes = 0;
+  // A running worker has the file mapped: the weights take no further memory.
+  bool weights_shared = false;
   bool fits = false;
   std::string explanation;
 };
 
-// `weights_bytes`: the size of the file, 0 where a running worker has it mapped already.
-MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes);
+// `weights_bytes`: the size of the file, all parts together.
+MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes,
+                      bool weights_shared = false);
 
 // The least of what the kernel says is available and what the limits of our control groups leave.
 uint64_t AvailableMemory();

@@ -26,6 +26,15 @@ TEST(PlanMemory, FitsExactlyAndNotByOneByteLess) {
   EXPECT_FALSE(PlanMemory(ModelWithPool(512 * kMiB), 100 * kMiB, needed - 1).fits);
 }
 
+TEST(PlanMemory, DoesNotCountWeightsThatAreMappedAlready) {
+  const MemoryPlan plan = PlanMemory(ModelWithPool(512 * kMiB), 100 * kMiB, 608 * kMiB, /*weights_shared=*/true);
+  EXPECT_TRUE(plan.fits);
+  EXPECT_EQ(plan.weights_bytes, 100 * kMiB);
+  EXPECT_EQ(plan.explanation,
+            "chat: weights 100 MiB (mapped already, not counted) + KV pool 512 MiB + scratch 96 MiB = 608 MiB, "
+            "available 608 MiB");
+}
+
 TEST(AvailableMemory, IsWhatThisMachineCouldHave) {
   EXPECT_GT(AvailableMemory(), 16 * kMiB);
   EXPECT_LT(AvailableMemory(), uint64_t{1} << 50);

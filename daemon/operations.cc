@@ -146,12 +146,11 @@ void Operations::RestartGateway(Done<pid_t> done) {
 // ------------------------------------------------------------------------------------------------------ swap and load
 
 MemoryPlan Operations::PlanFor(const config::ModelOptions& model, const FileIdentity& file) const {
-  // Weights that a running worker has mapped are shared.
   bool mapped = false;
   for (const auto& [name, other] : context_.fleet.models()) {
     for (const auto& version : other->versions) mapped = mapped || (version->ready() && version->file == file);
   }
-  return PlanMemory(model, mapped ? 0 : file.size_bytes, context_.available_memory());
+  return PlanMemory(model, file.size_bytes, context_.available_memory(), mapped);
 }
 
 void Operations::StartVersionAndAnswer(StartVersion start, const FileIdentity& file, SwapOptions options,
@@ -228,16 +227,20 @@ void Operations::RestartAndAnswer(Model& model, Done<SwapResult> done) {
   const std::string name = model.options.name;
   ModelVersion& version = *model.Current();
   const uint64_t number = version.number;
+  const MemoryPlan plan = PlanFor(version.options, version.file);
+  if (version.process->pid() <= 0 && !plan.fits) {
+    return Answer<SwapResult>(done, ResourceExhausted("{}", plan.explanation));
+  }
   model.drained = false;
   context_.fleet.Route(version, 100);
   context_.fleet.Start(version);
-  condition_ = [this, name, number, done] {
+  condition_ = [this, name, number, plan, done] {
     const Model* const found = context_.fleet.Find(name);
     const ModelVersion* const now = found == nullptr ? nullptr : found->Find(number);
     if (now == nullptr) {
       Answer<SwapResult>(done, Cancelled("model \"{}\" was unloaded", name));
     } else if (now->ready()) {
-      Answer<SwapResult>(done, SwapResult{.new_version = number, .fingerprint = now->fingerprint});
+      Answer<SwapResult>(done, SwapResult{.new_version = number, .fingerprint = now->fingerprint, .plan = plan});
     } else if (now->process->state() == WorkerState::kFailed) {
       Answer<SwapResult>(done, FailedPrecondition("{}: {}", name, now->process->last_error()));
     } else {

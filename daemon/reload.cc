@@ -40,6 +40,12 @@ std::string InForce(const Address& running, const Address& next) {
   return in_force.ToString();
 }
 
+std::string Text(const Address& address) { return address == Address() ? "none" : address.ToString(); }
+
+std::string Text(const config::AdminTlsOptions& tls) {
+  return fmt::format("{}, {}, {}", tls.certificate, tls.key, tls.client_ca);
+}
+
 absl::Status CheckFixed(const Config& running, const Config& next) {
   const auto check = [](std::string_view option, const std::string& was, const std::string& is) -> absl::Status {
     if (was == is) return absl::OkStatus();
@@ -48,6 +54,9 @@ absl::Status CheckFixed(const Config& running, const Config& next) {
   RETURN_IF_ERROR(check("listen.http", running.listen.http.ToString(), InForce(running.listen.http, next.listen.http)));
   RETURN_IF_ERROR(check("listen.grpc", running.listen.grpc.ToString(), InForce(running.listen.grpc, next.listen.grpc)));
   RETURN_IF_ERROR(check("listen.admin", running.listen.admin.ToString(), next.listen.admin.ToString()));
+  RETURN_IF_ERROR(check("listen.admin_group", running.listen.admin_group, next.listen.admin_group));
+  RETURN_IF_ERROR(check("listen.admin_tcp", Text(running.listen.admin_tcp), Text(next.listen.admin_tcp)));
+  RETURN_IF_ERROR(check("admin_tls", Text(running.admin_tls), Text(next.admin_tls)));
   return check("run_directory", running.run_directory, next.run_directory);
 }
 

@@ -17,6 +17,10 @@ namespace inferd::daemon {
 // which died has left.
 //   ALREADY_EXISTS       another daemon runs there
 //   FAILED_PRECONDITION  the path is no directory or belongs to another user
+// Lets the members of a group use the socket, and pass through the directory if it lies in it. Nothing for "".
+//   NOT_FOUND no such group; PERMISSION_DENIED the daemon's user is not a member
+absl::Status OpenToGroup(const std::string& group, const std::string& directory, const std::string& socket_path);
+
 absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory);
 
 // Characters that a file name should not have are replaced and told apart by a digest; always fits a socket address.

@@ -14,6 +14,7 @@
 #include "config/base/version.h"
 #include "config/load.h"
 #include "daemon/admin_server.h"
+#include "daemon/canary.h"
 #include "daemon/child_plans.h"
 #include "daemon/event_loop.h"
 #include "daemon/fleet.h"
@@ -41,6 +42,7 @@ struct Supervisor::Impl {
   RouteBoard routes;
   std::unique_ptr<Fleet> fleet;
   std::unique_ptr<OnDemand> on_demand;
+  std::unique_ptr<CanaryWatch> canaries;
   std::unique_ptr<GatewayKeeper> gateway;
   std::unique_ptr<Operations> operations;
   std::unique_ptr<AdminServer> admin_server;
@@ -92,6 +94,7 @@ absl::Status Supervisor::Impl::OpenSockets() {
   ASSIGN_OR_RETURN(http, Listen(config.listen.http));
   ASSIGN_OR_RETURN(grpc, Listen(config.listen.grpc));
   ASSIGN_OR_RETURN(admin, Listen(config.listen.admin));
+  RETURN_IF_ERROR(OpenToGroup(config.listen.admin_group, config.run_directory, config.listen.admin.path));
   // Port 0 has become a real one, which the gateway's probe and the status need.
   config.listen.http = BoundAddress(http.get());
   config.listen.grpc = BoundAddress(grpc.get());
@@ -108,6 +111,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
         return PlanWorker(*loop, config, options.programs, model, version);
       },
       [this] { OnChange(); });
+  canaries = std::make_unique<CanaryWatch>(*loop, *fleet);
   on_demand = std::make_unique<OnDemand>(*loop, *fleet, config.supervisor);
   gateway = std::make_unique<GatewayKeeper>(
       *loop, *spawner,
@@ -125,7 +129,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
       .replace_gateway = [this](auto done) { gateway->Replace(config.supervisor.drain, std::move(done)); },
       .gateway_pid = [this] { return gateway->pid(); },
       .gateway_program = GatewayProgram(options.programs)});
-  ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get()));
+  ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get(), config));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
   return absl::OkStatus();
 }
@@ -209,6 +213,7 @@ void Supervisor::Impl::AfterChange() {
   operations->OnFleetChange();
   if (phase == Phase::kDraining) return ContinueDrain();
   on_demand->Check();
+  canaries->Check();
   ReportReadiness();
 }
 
@@ -287,10 +292,24 @@ Operations& Supervisor::operations() { return *impl_->operations; }
 RouteBoard& Supervisor::routes() { return impl_->routes; }
 GatewayKeeper& Supervisor::gateway() { return *impl_->gateway; }
 OnDemand& Supervisor::on_demand() { return *impl_->on_demand; }
+CanaryWatch& Supervisor::canaries() { return *impl_->canaries; }
 Milliseconds Supervisor::drain() const { return impl_->config.supervisor.drain; }
 
 void Supervisor::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
   impl_->Reload(dry_run, std::move(done));
+}
+
+absl::Status Supervisor::SetTraffic(const std::string& name, const TrafficWeights& weights,
+                                    const std::string& rollback_on, Milliseconds window) {
+  std::optional<RollbackCondition> condition;
+  if (!rollback_on.empty()) {
+    ASSIGN_OR_RETURN(condition, ParseRollbackCondition(rollback_on));
+  }
+  const Model* const model = impl_->fleet->Resolve(name);
+  const TrafficWeights former = model == nullptr ? TrafficWeights() : WeightsOf(*model);
+  RETURN_IF_ERROR(impl_->operations->SetTraffic(name, weights));
+  impl_->canaries->End(model->options.name);
+  return condition ? impl_->canaries->Begin(name, former, *condition, window) : absl::OkStatus();
 }
 
 void Supervisor::FillStatus(v1::StatusResponse& status) const {
@@ -303,6 +322,7 @@ void Supervisor::FillStatus(v1::StatusResponse& status) const {
                    : impl_->phase == Phase::kServing  ? "ready"
                                                       : "draining");
   impl_->fleet->FillStatus(status);
+  impl_->canaries->FillStatus(status);
   impl_->gateway->FillStatus(*status.mutable_gateway());
   status.set_route_revision(impl_->routes.revision());
   status.set_last_reload(impl_->last_reload);

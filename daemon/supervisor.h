@@ -5,7 +5,9 @@
 //   _exit(supervisor->Run());            // until SIGTERM; the exit code
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +25,7 @@ class Operations;
 class RouteBoard;
 class EventLoop;
 class GatewayKeeper;
+class CanaryWatch;
 class OnDemand;
 
 struct SupervisorOptions {
@@ -49,9 +52,13 @@ class Supervisor {
   RouteBoard& routes();
   GatewayKeeper& gateway();
   OnDemand& on_demand();
+  CanaryWatch& canaries();
   void FillStatus(v1::StatusResponse& status) const;
   // Reload, its result kept for the status; SIGHUP does the same.
   void Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done);
+  // Weights by version. With a condition ("error_rate>0.05") they are taken back when it comes true within a window.
+  absl::Status SetTraffic(const std::string& model, const std::map<uint64_t, uint32_t>& weights,
+                          const std::string& rollback_on, Milliseconds window);
   Milliseconds drain() const;
 
  private:

@@ -15,6 +15,7 @@
 #include "gateway/http/server.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/metrics/metrics_page.h"
+#include "gateway/metrics/outcome_reporter.h"
 #include "gateway/routing/model_loader.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
@@ -80,6 +81,7 @@ struct Gateway::Parts {
     };
     routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
     follower = std::make_unique<RouteFollower>(admin, routes);
+    outcomes = std::make_unique<OutcomeReporter>(admin, metrics);
   }
 
   std::unique_ptr<Access> access;
@@ -98,6 +100,7 @@ struct Gateway::Parts {
   PublicServer public_server;
   KeysRefresher refresher;
   std::unique_ptr<RouteFollower> follower;
+  std::unique_ptr<OutcomeReporter> outcomes;
 };
 
 Gateway::Gateway(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -18,6 +18,8 @@ struct RequestRecord {
   std::string endpoint;
   // Empty until it is known that the model exists.
   std::string model;
+  // Of the model, that accepted the request; 0: none did.
+  uint64_t version = 0;
   // Name of the API key, never the key.
   std::string key_name;
   // Short code of the error table, empty on success.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct Flags {
   std::string model, path, message, drain, key_file, rollback_on, process;
   uint64_t version = 0;
   uint64_t rounds = 0;
+  std::string certificate_file, certificate_key_file, ca_file;
+  AdminCertificates certificates;
   std::vector<std::string> weights;
   ChatOptions chat;
 };
@@ -85,6 +88,7 @@ void AddChanges(CLI::App& app, Flags& flags) {
   traffic->add_option("model", flags.model, "name")->required();
   traffic->add_option("weights", flags.weights, "VERSION=WEIGHT, e.g. 1=90 2=10")->required();
   traffic->add_option("--rollback-on", flags.rollback_on, "e.g. error_rate>0.05: go back when it comes true");
+  traffic->add_option("--window", flags.drain, "time over which that is judged, e.g. 5m; default 1m");
 
   CLI::App* const restart = app.add_subcommand("restart", "replace the gateway's process while requests run");
   restart->add_option("process", flags.process, "gateway")->required()->check(CLI::IsMember({"gateway"}));
@@ -125,6 +129,16 @@ absl::Status CheckTexts(const Flags& flags) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> WholeFile(std::string_view option, const std::string& file) {
+  if (file.empty())
+    return InvalidArgument("--admin of host:port needs --cert, --key and --ca: {} is not given", option);
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) return NotFound("{} {}: cannot be read, or is empty", option, file);
+  return text.str();
+}
+
 absl::Status Prepare(Flags& flags) {
   if (flags.message == "-") {
     flags.message = ReadStandardInput();
@@ -134,6 +148,11 @@ absl::Status Prepare(Flags& flags) {
   if (!flags.config.empty()) {
     ASSIGN_OR_RETURN(const config::Config config, config::LoadConfig(flags.config));
     flags.admin = config.listen.admin.ToString();
+  }
+  if (!flags.admin.starts_with("unix:")) {
+    ASSIGN_OR_RETURN(flags.certificates.certificate, WholeFile("--cert", flags.certificate_file));
+    ASSIGN_OR_RETURN(flags.certificates.key, WholeFile("--key", flags.certificate_key_file));
+    ASSIGN_OR_RETURN(flags.certificates.ca, WholeFile("--ca", flags.ca_file));
   }
   if (!flags.key_file.empty()) {
     ASSIGN_OR_RETURN(flags.chat.key, FirstLine(flags.key_file));
@@ -161,7 +180,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
     fmt::print(stderr, "inferctl: {}\n", MessageOf(interrupts.status()));
     return kExitFailed;
   }
-  const AdminClient client(flags.admin);
+  const AdminClient client(flags.admin, flags.certificates);
   if (verb == "status") return client.Status(flags.json);
   if (verb == "models") return client.Models(flags.json);
   if (verb == "top") return client.Top(flags.rounds, interrupts->get());
@@ -173,7 +192,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   if (verb == "swap") {
     return client.Swap(flags.model, flags.path, flags.allow_tokenizer_change, flags.dry_run, drain_ms);
   }
-  if (verb == "traffic") return client.Traffic(flags.model, flags.weights, flags.rollback_on);
+  if (verb == "traffic") return client.Traffic(flags.model, flags.weights, flags.rollback_on, drain_ms);
   return client.Drain(flags.model, drain_ms);
 }
 
@@ -182,6 +201,9 @@ int Main(int argc, char** argv) {
   CLI::App app("Asks a running inferd: its state, its models, changes, and a chat on the terminal.", "inferctl");
   app.add_option("--admin", flags.admin, "address of the daemon's admin socket")->capture_default_str();
   app.add_option("--config", flags.config, "the daemon's configuration, to take the address from");
+  app.add_option("--cert", flags.certificate_file, "certificate for an --admin of host:port (PEM)");
+  app.add_option("--key", flags.certificate_key_file, "its key (PEM)");
+  app.add_option("--ca", flags.ca_file, "certificate that signed the daemon's (PEM)");
   app.set_version_flag("--version", fmt::format("inferctl {}", kVersion));
   app.require_subcommand(1);
   app.fallthrough();

@@ -48,12 +48,28 @@ json::value FieldToJson(const Message& message, const FieldDescriptor& field, in
   }
 }
 
+// Of a map whose keys are text.
+json::value MapToJson(const Message& message, const FieldDescriptor& field) {
+  json::object out;
+  const auto& values = *message.GetReflection();
+  for (int i = 0; i < values.FieldSize(message, &field); ++i) {
+    const Message& entry = values.GetRepeatedMessage(message, &field, i);
+    const FieldDescriptor& key = *field.message_type()->map_key();
+    out[entry.GetReflection()->GetString(entry, &key)] = FieldToJson(entry, *field.message_type()->map_value(), -1);
+  }
+  return out;
+}
+
 // protobuf's own JSON writes 64-bit numbers as strings, which nobody expects of a command line.
 json::value ToJson(const Message& message) {
   json::object out;
   const auto& descriptor = *message.GetDescriptor();
   for (int i = 0; i < descriptor.field_count(); ++i) {
     const FieldDescriptor& field = *descriptor.field(i);
+    if (field.is_map()) {
+      out[field.name()] = MapToJson(message, field);
+      continue;
+    }
     if (!field.is_repeated()) {
       out[field.name()] = FieldToJson(message, field, -1);
       continue;
@@ -145,6 +161,17 @@ std::string StatusTable(const v1::StatusResponse& status, WallTime now) {
   if (!status.last_reload().empty()) {
     out += fmt::format("reloads {} ok, {} failed, last: {}\n", status.reloads_ok(), status.reloads_failed(),
                        status.last_reload());
+  }
+  for (const v1::CanaryStatus& canary : status.canaries()) {
+    out += fmt::format("{} version {} taken back when {}: {} of {} requests failed\n", canary.model(),
+                       fmt::join(canary.versions().begin(), canary.versions().end(), ","), canary.rollback_on(),
+                       canary.errors(), canary.requests());
+  }
+  if (status.rollbacks() > 0)
+    out += fmt::format("rollbacks {}, last: {}\n", status.rollbacks(), status.last_rollback());
+  if (status.memory_budget_bytes() > 0) {
+    out += fmt::format("models take {} of {} MiB\n", status.memory_planned_bytes() >> 20,
+                       status.memory_budget_bytes() >> 20);
   }
   std::vector<Row> rows = {
       {"MODEL", "VERSION", "STATE", "FOR", "WEIGHT", "PID", "RESTARTS", "READY AFTER", "FINGERPRINT", "ALIASES"}};

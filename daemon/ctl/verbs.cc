@@ -81,8 +81,12 @@ struct AdminClient::Impl {
   }
 };
 
-AdminClient::AdminClient(std::string address) : impl_(std::make_unique<Impl>()) {
-  impl_->stub = v1::Admin::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+AdminClient::AdminClient(std::string address, const AdminCertificates& certificates) : impl_(std::make_unique<Impl>()) {
+  const auto credentials = certificates.ca.empty() ? grpc::InsecureChannelCredentials()
+                                                   : grpc::SslCredentials({.pem_root_certs = certificates.ca,
+                                                                           .pem_private_key = certificates.key,
+                                                                           .pem_cert_chain = certificates.certificate});
+  impl_->stub = v1::Admin::NewStub(grpc::CreateChannel(address, credentials));
   impl_->address = std::move(address);
 }
 AdminClient::~AdminClient() = default;
@@ -179,13 +183,14 @@ int AdminClient::Swap(const std::string& model, const std::string& path, bool al
 }
 
 int AdminClient::Traffic(const std::string& model, const std::vector<std::string>& weights,
-                         const std::string& rollback_on) const {
+                         const std::string& rollback_on, uint64_t window_ms) const {
   grpc::ClientContext context;
   SetQuickDeadline(context);
   v1::SetTrafficRequest request;
   v1::SetTrafficResponse response;
   request.set_model(model);
   request.set_rollback_on(rollback_on);
+  request.set_window_ms(window_ms);
   for (const std::string& word : weights) {
     const size_t equals = word.find('=');
     const auto version = config::ParseWholeNumber(std::string_view(word).substr(0, equals));
@@ -198,6 +203,7 @@ int AdminClient::Traffic(const std::string& model, const std::vector<std::string
   }
   const grpc::Status status = impl_->stub->SetTraffic(&context, request, &response);
   if (status.ok()) fmt::print("routes are at revision {}\n", response.route_revision());
+  if (status.ok() && !rollback_on.empty()) fmt::print("taken back when {}; `inferctl status` shows it\n", rollback_on);
   return impl_->ExitCode(status);
 }
 

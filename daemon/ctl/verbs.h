@@ -11,10 +11,15 @@
 
 namespace inferd::daemon {
 
+// PEM texts, for an admin service on another machine; all empty: a unix socket, which needs none.
+struct AdminCertificates {
+  std::string certificate, key, ca;
+};
+
 class AdminClient {
  public:
   // `address`: a gRPC target, e.g. unix:/run/inferd/admin.sock.
-  explicit AdminClient(std::string address);
+  AdminClient(std::string address, const AdminCertificates& certificates);
   ~AdminClient();
 
   int Status(bool as_json) const;
@@ -28,7 +33,8 @@ class AdminClient {
   int Swap(const std::string& model, const std::string& path, bool allow_tokenizer_change, bool dry_run,
            uint64_t drain_ms) const;
   // `weights`: "1=90", "2=10".
-  int Traffic(const std::string& model, const std::vector<std::string>& weights, const std::string& rollback_on) const;
+  int Traffic(const std::string& model, const std::vector<std::string>& weights, const std::string& rollback_on,
+              uint64_t window_ms) const;
   int RestartGateway() const;
   int Drain(const std::string& model, uint64_t deadline_ms) const;
   // Prints load and memory of each worker every second until an interrupt, or `rounds` times.

@@ -46,6 +46,16 @@ struct GatewayMetrics::Families {
   prometheus::Family<prometheus::Counter>& resumed =
       Named(prometheus::BuildCounter(), "inferd_requests_resumed_total",
             "Requests that went on on another worker process after theirs died.", registry);
+  prometheus::Family<prometheus::Counter>& by_version = Named(
+      prometheus::BuildCounter(), "inferd_version_requests_total",
+      "Requests that a version of a model accepted, by result: ok, error (the server's) or gone (the client left).",
+      registry);
+  prometheus::Family<Histogram>& version_duration =
+      Named(prometheus::BuildHistogram(), "inferd_version_request_duration_seconds",
+            "As inferd_request_duration_seconds, by version of the model.", registry);
+  prometheus::Family<Histogram>& version_first_token =
+      Named(prometheus::BuildHistogram(), "inferd_version_time_to_first_token_seconds",
+            "As inferd_time_to_first_token_seconds, by version of the model.", registry);
   prometheus::Family<Histogram>& duration =
       Named(prometheus::BuildHistogram(), "inferd_request_duration_seconds",
             "Time from a request's head to the last byte of its answer.", registry);
@@ -68,6 +78,7 @@ void GatewayMetrics::RequestFinished(const RequestRecord& record, double seconds
             {"status", fmt::to_string(record.status)},
             {"code", record.error_code}})
       .Increment();
+  if (record.version != 0) CountVersion(record, seconds);
   if (record.client_gone) families_->client_gone.Add({{"model", model}}).Increment();
   families_->duration.Add({{"model", model}, {"endpoint", record.endpoint}}, kLatencyBuckets).Observe(seconds);
   if (record.prompt_tokens > 0) {
@@ -75,6 +86,40 @@ void GatewayMetrics::RequestFinished(const RequestRecord& record, double seconds
   }
   if (record.completion_tokens > 0) {
     families_->completion_tokens.Add({{"model", model}}).Increment(static_cast<double>(record.completion_tokens));
+  }
+}
+
+void GatewayMetrics::CountVersion(const RequestRecord& record, double seconds) {
+  // An error in the middle of a stream comes under status 200.
+  const bool failed =
+      !record.client_gone && (record.status >= 500 || (record.status == 200 && !record.error_code.empty()));
+  const std::map<std::string, std::string> labels{{"model", record.model}, {"version", fmt::to_string(record.version)}};
+  std::map<std::string, std::string> with_result = labels;
+  with_result["result"] = record.client_gone ? "gone" : failed ? "error" : "ok";
+  families_->by_version.Add(with_result).Increment();
+  families_->version_duration.Add(labels, kLatencyBuckets).Observe(seconds);
+  if (record.first_token_seconds > 0) {
+    families_->version_first_token.Add(labels, kLatencyBuckets).Observe(record.first_token_seconds);
+  }
+  PutBack({{.model = record.model, .version = record.version, .requests = 1, .errors = failed ? 1u : 0u}});
+}
+
+std::vector<GatewayMetrics::Outcome> GatewayMetrics::TakeOutcomes() {
+  std::vector<Outcome> taken;
+  absl::MutexLock lock(&mutex_);
+  for (auto& [key, outcome] : outcomes_) taken.push_back(std::move(outcome));
+  outcomes_.clear();
+  return taken;
+}
+
+void GatewayMetrics::PutBack(const std::vector<Outcome>& outcomes) {
+  absl::MutexLock lock(&mutex_);
+  for (const Outcome& outcome : outcomes) {
+    Outcome& sum = outcomes_[{outcome.model, outcome.version}];
+    sum.model = outcome.model;
+    sum.version = outcome.version;
+    sum.requests += outcome.requests;
+    sum.errors += outcome.errors;
   }
 }
 

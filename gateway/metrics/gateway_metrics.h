@@ -4,10 +4,15 @@
 //   metrics.RequestFinished(exchange.record, seconds);
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "absl/synchronization/mutex.h"
 
 namespace prometheus {
 struct MetricFamily;
@@ -31,11 +36,25 @@ class GatewayMetrics {
   // A stream that went on after a worker's death.
   void Resumed(const std::string& model);
 
+  // How requests ended since the last call, by model and version.
+  struct Outcome {
+    std::string model;
+    uint64_t version = 0;
+    uint64_t requests = 0;
+    uint64_t errors = 0;
+  };
+  std::vector<Outcome> TakeOutcomes();
+  // Those that could not be passed on: taken again.
+  void PutBack(const std::vector<Outcome>& outcomes);
+
   std::vector<prometheus::MetricFamily> Collect() const;
 
  private:
   struct Families;
+  void CountVersion(const RequestRecord& record, double seconds);
   std::unique_ptr<Families> families_;
+  absl::Mutex mutex_;
+  std::map<std::pair<std::string, uint64_t>, Outcome> outcomes_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace inferd::gateway

@@ -18,7 +18,10 @@ TokenTimes::~TokenTimes() { metrics_.StreamEnded(record_.model); }
 
 void TokenTimes::Take(const GenerationSet::Batch& batch) {
   uint32_t tokens = 0;
-  for (const auto& [prompt, event] : batch.events) tokens += Count(prompt, event);
+  for (const auto& [prompt, event] : batch.events) {
+    if (event.has_accepted()) record_.version = event.accepted().model_version();
+    tokens += Count(prompt, event);
+  }
   if (tokens == 0) return;
   TimePoint now = std::chrono::steady_clock::now();
   if (!last_) {

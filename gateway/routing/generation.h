@@ -44,10 +44,10 @@ struct Upstream {
   // Longest wait for a worker that is about to be ready: at the start, and in the middle of a stream.
   std::chrono::milliseconds start_wait{10'000};
   std::chrono::milliseconds resume_wait{60'000};
-  // The daemon ends: what runs is finished, nothing is begun.
-  std::atomic<bool> shutting_down{false};
   // And at the start for one that is loaded because of the request.
   std::chrono::milliseconds load_wait{60'000};
+  // The daemon ends: what runs is finished, nothing is begun.
+  std::atomic<bool> shutting_down{false};
   // Asks the supervisor to load a model; null: nobody can be asked.
   std::function<Task<absl::Status>(std::string model, Executor executor)> ensure_loaded = nullptr;
 };

@@ -1,4 +1,5 @@
 // Generations against real worker processes that are killed, restarted, late and wrong.
+// Long because each way in which a worker can be missing is a case over the same fixture.
 #include "gateway/routing/generation.h"
 
 #include <gtest/gtest.h>

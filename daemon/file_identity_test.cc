@@ -1,0 +1,82 @@
+#include "daemon/file_identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/base/status.h"
+
+namespace inferd::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+class FileIdentityTest : public testing::Test {
+ protected:
+  FileIdentityTest() {
+    char path[] = "/tmp/inferd-identity-XXXXXX";
+    EXPECT_NE(mkdtemp(path), nullptr);
+    folder = path;
+  }
+  ~FileIdentityTest() override { std::filesystem::remove_all(folder); }
+  std::string Write(const std::string& name, const std::string& content) {
+    std::ofstream(folder + "/" + name) << content;
+    return folder + "/" + name;
+  }
+
+  std::string folder;
+};
+
+TEST_F(FileIdentityTest, IsTheSameUntilTheFileChanges) {
+  const std::string path = Write("a.gguf", "one");
+  const FileIdentity before = IdentifyFile(path).value();
+  EXPECT_EQ(before.size_bytes, 3u);
+  EXPECT_EQ(IdentifyFile(path).value(), before);
+  Write("b.gguf", "one");
+  std::filesystem::rename(folder + "/b.gguf", path);
+  EXPECT_NE(IdentifyFile(path).value(), before);
+}
+
+TEST_F(FileIdentityTest, OfAModelInPartsIsOfAllOfThem) {
+  const std::string first = Write("m-00001-of-00003.gguf", "1");
+  Write("m-00002-of-00003.gguf", "22");
+  const absl::Status missing = IdentifyFile(first).status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(std::string(MessageOf(missing)), HasSubstr("m-00003-of-00003.gguf"));
+  const std::string last = Write("m-00003-of-00003.gguf", "333");
+  const FileIdentity before = IdentifyFile(first).value();
+  EXPECT_EQ(before.size_bytes, 6u);
+  EXPECT_EQ(IdentifyFile(first).value(), before);
+  // The same size, at a time set back: told by the content.
+  const auto time = std::filesystem::last_write_time(last);
+  Write("m-00003-of-00003.gguf", "334");
+  std::filesystem::last_write_time(last, time);
+  EXPECT_NE(IdentifyFile(first).value(), before);
+}
+
+TEST_F(FileIdentityTest, TakesOtherNamesForOneFile) {
+  for (const char* name : {"m-00002-of-00003.gguf", "m-00001-of-3.gguf", "m-00001-of-0000x.gguf", "-of-.gguf",
+                           "m-00001-of-00003.bin", ".gguf", "m-00001-of-00000.gguf"}) {
+    EXPECT_EQ(IdentifyFile(Write(name, "1"))->size_bytes, 1u) << name;
+  }
+}
+
+TEST_F(FileIdentityTest, RefusesWhatIsNoFile) {
+  EXPECT_TRUE(absl::IsInvalidArgument(IdentifyFile(folder).status()));
+  EXPECT_TRUE(absl::IsNotFound(IdentifyFile(folder + "/none").status()));
+}
+
+TEST_F(FileIdentityTest, SeesThatAProcessRunsAnotherFile) {
+  const std::string copy = folder + "/program";
+  std::filesystem::copy("/proc/self/exe", copy);
+  EXPECT_FALSE(RunsAnotherFile(getpid(), "/proc/self/exe"));
+  EXPECT_TRUE(RunsAnotherFile(getpid(), copy));
+  EXPECT_FALSE(RunsAnotherFile(getpid(), folder + "/none"));
+  EXPECT_FALSE(RunsAnotherFile(-1, copy));
+}
+
+}  // namespace
+}  // namespace inferd::daemon

@@ -1,0 +1,78 @@
+#include "gateway/metrics/outcome_reporter.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/routing/worker_pool.h"
+#include "inferd/v1/admin.grpc.pb.h"
+
+namespace inferd::gateway {
+namespace {
+
+constexpr absl::Duration kInterval = absl::Milliseconds(500);
+constexpr std::chrono::seconds kDeadline{2};
+
+}  // namespace
+
+class OutcomeReporter::Loop {
+ public:
+  Loop(const std::string& target, GatewayMetrics& metrics)
+      : metrics_(metrics), stub_(v1::Admin::NewStub(MakeChannel(target))), thread_([this] { Run(); }) {}
+
+  ~Loop() {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    bool stopping = false;
+    while (!stopping) {
+      {
+        absl::MutexLock lock(&mutex_);
+        stopping = mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kInterval);
+      }
+      const std::vector<GatewayMetrics::Outcome> outcomes = metrics_.TakeOutcomes();
+      // Later, unless the supervisor knows no such reports.
+      if (!outcomes.empty() && Report(outcomes).error_code() == grpc::StatusCode::UNAVAILABLE) {
+        metrics_.PutBack(outcomes);
+      }
+    }
+  }
+
+  grpc::Status Report(const std::vector<GatewayMetrics::Outcome>& outcomes) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    v1::ReportOutcomesRequest request;
+    for (const GatewayMetrics::Outcome& outcome : outcomes) {
+      v1::VersionOutcomes& out = *request.add_outcomes();
+      out.set_model(outcome.model);
+      out.set_version(outcome.version);
+      out.set_requests(outcome.requests);
+      out.set_errors(outcome.errors);
+    }
+    v1::ReportOutcomesResponse response;
+    return stub_->ReportOutcomes(&context, request, &response);
+  }
+
+  GatewayMetrics& metrics_;
+  std::unique_ptr<v1::Admin::Stub> stub_;
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+OutcomeReporter::OutcomeReporter(const std::string& target, GatewayMetrics& metrics)
+    : loop_(std::make_unique<Loop>(target, metrics)) {}
+
+OutcomeReporter::~OutcomeReporter() = default;
+
+}  // namespace inferd::gateway
