@@ -193,8 +193,9 @@ absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
 }
 
 absl::Status ReadPriority(Fields& fields, v1::GenerateRequest& request) {
-  ASSIGN_OR_RETURN(auto priority, fields.String("priority", 16));
-  if (!priority) return absl::OkStatus();
+  const absl::StatusOr<std::optional<std::string>> read = fields.String("priority", 16);
+  if (!read.ok() || !*read) return read.status();
+  const std::optional<std::string>& priority = *read;
   if (*priority == "high") {
     request.set_priority(v1::PRIORITY_HIGH);
   } else if (*priority == "normal") {
