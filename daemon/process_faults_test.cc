@@ -209,7 +209,8 @@ TEST(ProcessFaults, PortInUseIsAClearErrorBeforeReadiness) {
   ASSERT_TRUE(holder.ok());
   const std::string address = BoundAddress(holder->get()).ToString();
   TestDaemon daemon({{"a", ""}}, "");
-  daemon.WriteFile("inferd.yaml", "listen: {http: \"" + address + "\"}\nrun_directory: " + daemon.Path("run"));
+  daemon.WriteFile("inferd.yaml",
+                   "listen: {http: \"" + address + "\"}\nrun_directory: " + daemon.Path("run") + "\nmodels: []");
   daemon.Start();
   EXPECT_EQ(daemon.Wait(), 1);
   EXPECT_THAT(daemon.log(), HasSubstr(address + ": address in use"));
@@ -221,8 +222,8 @@ TEST(ProcessFaults, SecondDaemonInTheSameDirectoryIsRefused) {
   daemon.Start();
   const auto status = daemon.WaitUntilReady();
   TestDaemon second({}, "");
-  second.WriteFile("inferd.yaml",
-                   "listen: {http: 127.0.0.1:0, grpc: 127.0.0.1:0}\nrun_directory: " + daemon.Path("run"));
+  second.WriteFile("inferd.yaml", "listen: {http: 127.0.0.1:0, grpc: 127.0.0.1:0}\nrun_directory: " +
+                                      daemon.Path("run") + "\nmodels: []");
   second.Start();
   EXPECT_EQ(second.Wait(), 1);
   EXPECT_THAT(second.log(), HasSubstr("held by another inferd"));
