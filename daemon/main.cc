@@ -12,6 +12,7 @@
 #include "config/base/child_process.h"
 #include "config/base/command_line.h"
 #include "config/base/log.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/load.h"
@@ -41,7 +42,7 @@ std::string DirectoryOfThisProgram() {
 
 // The daemon has no kernels: the worker knows which variant this processor gets.
 int PrintVersion(const std::string& programs) {
-  fmt::print("inferd {}\n", kVersion);
+  Print("inferd {}\n", kVersion);
   std::fflush(stdout);
   std::string program = programs + "/inferd-worker", flag = "--isa";
   char* arguments[] = {program.data(), flag.data(), nullptr};
@@ -49,7 +50,7 @@ int PrintVersion(const std::string& programs) {
   int status = 0;
   const int error = posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environ);
   if (error != 0 || waitpid(pid, &status, 0) != pid || status != 0) {
-    fmt::print(stderr, "inferd: kernels unknown, {} --isa failed\n", program);
+    PrintStderr("inferd: kernels unknown, {} --isa failed\n", program);
     return kExitFailed;
   }
   return kExitDone;
@@ -62,7 +63,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Refuse(const absl::Status& status) {
-  fmt::print(stderr, "inferd: {}\n", MessageOf(status));
+  PrintStderr("inferd: {}\n", MessageOf(status));
   return kExitUsage;
 }
 
@@ -70,7 +71,7 @@ int Refuse(const absl::Status& status) {
 int Check(const std::string& file) {
   const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file);
   if (!config.ok()) return Refuse(config.status());
-  fmt::print("{}: ok, {} models\n", file, config->config.models.size());
+  Print("{}: ok, {} models\n", file, config->config.models.size());
   return kExitDone;
 }
 
@@ -89,14 +90,14 @@ int Serve(const Flags& flags, const config::Config& config) {
 absl::StatusOr<config::Config> ConfigToPrint(const std::string& file, bool named) {
   absl::StatusOr<config::Config> config = config::LoadConfig(file);
   if (named || !absl::IsNotFound(config.status())) return config;
-  fmt::print(stderr, "inferd: {} is not there: these are the defaults\n", file);
+  PrintStderr("inferd: {} is not there: these are the defaults\n", file);
   return config::ParseConfig("models: []", file);
 }
 
 int PrintConfig(const Flags& flags, bool named) {
   const absl::StatusOr<config::Config> config = ConfigToPrint(flags.config, named);
   if (!config.ok()) return Refuse(config.status());
-  fmt::print("{}", config::PrintConfig(*config));
+  Print("{}", config::PrintConfig(*config));
   return kExitDone;
 }
 
@@ -120,7 +121,7 @@ int Main(int argc, char** argv) {
   app.add_option("--programs", flags.programs, "directory of inferd-worker and inferd-gateway")->capture_default_str();
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
 
-  if (flags.print_options) fmt::print("{}", config::PrintOptionReference());
+  if (flags.print_options) Print("{}", config::PrintOptionReference());
   const int exit_code = flags.version         ? PrintVersion(flags.programs)
                         : flags.print_options ? kExitDone
                         : flags.check         ? Check(flags.config)

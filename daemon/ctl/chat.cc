@@ -6,6 +6,7 @@
 
 #include "config/base/child_process.h"
 #include "config/base/json_string.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/environment.h"
 #include "daemon/ctl/line_editor.h"
@@ -22,13 +23,13 @@ constexpr char kHelp[] =
     "  /quit           leave; so does Ctrl-D\n"
     "  Ctrl-C stops an answer.\n";
 
-void PrintError(const absl::Status& status) { fmt::print(stderr, "inferctl: {}\n", Printable(MessageOf(status))); }
+void PrintError(const absl::Status& status) { PrintStderr("inferctl: {}\n", Printable(MessageOf(status))); }
 
 void PrintFacts(const AnswerFacts& facts) {
-  if (facts.interrupted) return fmt::print("\x1b[2m[stopped]\x1b[0m\n");
+  if (facts.interrupted) return Print("\x1b[2m[stopped]\x1b[0m\n");
   const double rate = facts.decode_seconds > 0 ? facts.completion_tokens / facts.decode_seconds : 0;
-  fmt::print("\x1b[2m[{} tokens, {:.1f} tokens/s, first after {:.2f} s{}]\x1b[0m\n", facts.completion_tokens, rate,
-             facts.first_token_seconds, facts.cut_at_limit ? ", cut at the limit" : "");
+  Print("\x1b[2m[{} tokens, {:.1f} tokens/s, first after {:.2f} s{}]\x1b[0m\n", facts.completion_tokens, rate,
+        facts.first_token_seconds, facts.cut_at_limit ? ", cut at the limit" : "");
 }
 
 // False for /quit.
@@ -39,14 +40,14 @@ bool RunCommand(const std::string& line, Conversation& conversation) {
   if (command == "/quit" || command == "/exit") return false;
   if (command == "/reset") {
     conversation.Reset();
-    fmt::print("The conversation is forgotten.\n");
+    Print("The conversation is forgotten.\n");
   } else if (command == "/system") {
     conversation.SetSystem(rest);
-    fmt::print("{}\n", rest.empty() ? "No system message." : "The system message is set.");
+    Print("{}\n", rest.empty() ? "No system message." : "The system message is set.");
   } else if (command == "/model" && !rest.empty()) {
     conversation.SetModel(rest);
   } else {
-    fmt::print("{}", kHelp);
+    Print("{}", kHelp);
   }
   return true;
 }
@@ -70,7 +71,7 @@ int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, 
   Conversation conversation(std::move(channel), options);
   const std::string home = config::HomeDirectory();
   LineEditor editor("> ", home.empty() ? "" : home + "/.inferctl_history", interrupts);
-  if (editor.interactive()) fmt::print("Talking to {}. /help lists the commands.\n", Printable(options.model));
+  if (editor.interactive()) Print("Talking to {}. /help lists the commands.\n", Printable(options.model));
   int exit_code = kExitDone;
   while (const std::optional<std::string> line = editor.Read()) {
     if (line->find_first_not_of(" \t") == line->npos) continue;

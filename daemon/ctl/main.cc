@@ -13,6 +13,7 @@
 #include "config/base/child_process.h"
 #include "config/base/command_line.h"
 #include "config/base/json_string.h"
+#include "config/base/print.h"
 #include "config/base/signals.h"
 #include "config/base/status.h"
 #include "config/base/version.h"
@@ -167,7 +168,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   if (!flags.drain.empty()) {
     const absl::StatusOr<Milliseconds> parsed = config::ParseDuration(flags.drain);
     if (!parsed.ok()) {
-      fmt::print(stderr, "inferctl: {}\n", MessageOf(parsed.status()));
+      PrintStderr("inferctl: {}\n", MessageOf(parsed.status()));
       return kExitUsage;
     }
     drain = *parsed;
@@ -177,7 +178,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   absl::StatusOr<UniqueFd> interrupts = UniqueFd();
   if (verb == "chat" || verb == "top") interrupts = OpenSignalFd({SIGINT});
   if (!interrupts.ok()) {
-    fmt::print(stderr, "inferctl: {}\n", MessageOf(interrupts.status()));
+    PrintStderr("inferctl: {}\n", MessageOf(interrupts.status()));
     return kExitFailed;
   }
   const AdminClient client(flags.admin, flags.certificates);
@@ -212,7 +213,7 @@ int Main(int argc, char** argv) {
   AddChanges(app, flags);
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   if (const absl::Status status = Prepare(flags); !status.ok()) {
-    fmt::print(stderr, "inferctl: {}\n", MessageOf(status));
+    PrintStderr("inferctl: {}\n", MessageOf(status));
     return kExitUsage;
   }
   return FinishOutput("inferctl", RunVerb(app.get_subcommands().front()->get_name(), flags));

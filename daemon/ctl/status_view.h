@@ -1,7 +1,7 @@
 // The supervisor's status for people and for programs.
 //
-//   fmt::print("{}", StatusTable(response, now));
-//   fmt::print("{}", StatusJson(response));
+//   Print("{}", StatusTable(response, now));
+//   Print("{}", StatusJson(response));
 #pragma once
 
 #include <string>

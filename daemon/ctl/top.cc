@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/base/child_process.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "daemon/ctl/status_view.h"
 #include "daemon/ctl/verbs.h"
@@ -78,13 +79,13 @@ int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::StatusResponse status;
     if (const grpc::Status result = admin.Status(&context, {}, &status); !result.ok()) {
-      fmt::print(stderr, "inferctl: {}\n", Printable(result.error_message()));
+      PrintStderr("inferctl: {}\n", Printable(result.error_message()));
       return kExitFailed;
     }
     std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>7} {:>8}\n", "MODEL", "STATE",
                                    "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB");
     for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
-    fmt::print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
+    Print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
     std::fflush(stdout);
     pollfd entry{interrupts, POLLIN, 0};
     const bool last = rounds != 0 && round + 1 == rounds;

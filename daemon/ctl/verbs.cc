@@ -8,6 +8,7 @@
 
 #include "config/base/address.h"
 #include "config/base/child_process.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/units.h"
 #include "daemon/ctl/chat.h"
@@ -29,7 +30,7 @@ void SetQuickDeadline(grpc::ClientContext& context) {
 
 void PrintPlan(const v1::MemoryPlan& plan) {
   if (!plan.explanation().empty()) {
-    fmt::print("{}{}\n", Printable(plan.explanation()), plan.fits() ? "" : ": does not fit");
+    Print("{}{}\n", Printable(plan.explanation()), plan.fits() ? "" : ": does not fit");
   }
 }
 
@@ -66,7 +67,7 @@ struct AdminClient::Impl {
       message =
           fmt::format("no inferd answers at {} (is it running? --admin or --config say where): {}", address, message);
     }
-    fmt::print(stderr, "inferctl: {}\n", Printable(message));
+    PrintStderr("inferctl: {}\n", Printable(message));
     return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? kExitUsage : kExitFailed;
   }
 
@@ -95,7 +96,7 @@ int AdminClient::Status(bool as_json) const {
   v1::StatusResponse response;
   const grpc::Status status = impl_->GetStatus(response);
   if (status.ok())
-    fmt::print("{}", as_json ? StatusJson(response) : StatusTable(response, std::chrono::system_clock::now()));
+    Print("{}", as_json ? StatusJson(response) : StatusTable(response, std::chrono::system_clock::now()));
   return impl_->ExitCode(status);
 }
 
@@ -107,7 +108,7 @@ int AdminClient::Models(bool as_json) const {
   v1::ListModelsResponse models;
   const auto inference = v1::Inference::NewStub(impl_->PublicChannel(daemon));
   const grpc::Status status = inference->ListModels(&context, {}, &models);
-  if (status.ok()) fmt::print("{}", as_json ? ModelsJson(models) : ModelsTable(models));
+  if (status.ok()) Print("{}", as_json ? ModelsJson(models) : ModelsTable(models));
   return impl_->ExitCode(status);
 }
 
@@ -116,7 +117,7 @@ int AdminClient::Chat(ChatOptions options, const std::string& message, int inter
   if (const grpc::Status status = impl_->GetStatus(daemon); !status.ok()) return impl_->ExitCode(status);
   if (options.model.empty()) options.model = DefaultModel(daemon);
   if (options.model.empty()) {
-    fmt::print(stderr, "inferctl: no model is ready; `inferctl status` says why\n");
+    PrintStderr("inferctl: no model is ready; `inferctl status` says why\n");
     return kExitFailed;
   }
   // A single answer is for scripts and first looks: the same each time.
@@ -131,8 +132,8 @@ int AdminClient::Reload(bool dry_run) const {
   v1::ReloadResponse response;
   request.set_dry_run(dry_run);
   const grpc::Status status = impl_->stub->Reload(&context, request, &response);
-  for (const std::string& change : response.changes()) fmt::print("{}\n", Printable(change));
-  if (status.ok() && response.changes().empty()) fmt::print("nothing has changed\n");
+  for (const std::string& change : response.changes()) Print("{}\n", Printable(change));
+  if (status.ok() && response.changes().empty()) Print("nothing has changed\n");
   return impl_->ExitCode(status);
 }
 
@@ -146,7 +147,7 @@ int AdminClient::Load(const std::string& model, const std::string& path, bool dr
   const grpc::Status status = impl_->stub->Load(&context, request, &response);
   PrintPlan(response.plan());
   if (status.ok() && !dry_run) {
-    fmt::print("{}@{} is ready ({})\n", model, response.worker().version(), response.worker().fingerprint());
+    Print("{}@{} is ready ({})\n", model, response.worker().version(), response.worker().fingerprint());
   }
   return impl_->ExitCode(status);
 }
@@ -159,7 +160,7 @@ int AdminClient::Unload(const std::string& model, uint64_t version, uint64_t dra
   request.set_version(version);
   request.set_drain_ms(drain_ms);
   const grpc::Status status = impl_->stub->Unload(&context, request, &response);
-  if (status.ok()) fmt::print("{} is unloaded, {} requests did not end in time\n", model, response.unfinished());
+  if (status.ok()) Print("{} is unloaded, {} requests did not end in time\n", model, response.unfinished());
   return impl_->ExitCode(status);
 }
 
@@ -176,8 +177,8 @@ int AdminClient::Swap(const std::string& model, const std::string& path, bool al
   const grpc::Status status = impl_->stub->Swap(&context, request, &response);
   PrintPlan(response.plan());
   if (status.ok() && !dry_run) {
-    fmt::print("{}@{} serves ({}), {}@{} finishes its requests\n", model, response.new_version(),
-               response.fingerprint(), model, response.old_version());
+    Print("{}@{} serves ({}), {}@{} finishes its requests\n", model, response.new_version(), response.fingerprint(),
+          model, response.old_version());
   }
   return impl_->ExitCode(status);
 }
@@ -196,14 +197,14 @@ int AdminClient::Traffic(const std::string& model, const std::vector<std::string
     const auto version = config::ParseWholeNumber(std::string_view(word).substr(0, equals));
     const auto weight = config::ParseWholeNumber(equals == word.npos ? "" : std::string_view(word).substr(equals + 1));
     if (!version.ok() || !weight.ok() || *weight > 100) {
-      fmt::print(stderr, "inferctl: \"{}\" is not VERSION=WEIGHT with a weight of 0..100\n", Printable(word));
+      PrintStderr("inferctl: \"{}\" is not VERSION=WEIGHT with a weight of 0..100\n", Printable(word));
       return kExitUsage;
     }
     (*request.mutable_weights())[*version] = static_cast<uint32_t>(*weight);
   }
   const grpc::Status status = impl_->stub->SetTraffic(&context, request, &response);
-  if (status.ok()) fmt::print("routes are at revision {}\n", response.route_revision());
-  if (status.ok() && !rollback_on.empty()) fmt::print("taken back when {}; `inferctl status` shows it\n", rollback_on);
+  if (status.ok()) Print("routes are at revision {}\n", response.route_revision());
+  if (status.ok() && !rollback_on.empty()) Print("taken back when {}; `inferctl status` shows it\n", rollback_on);
   return impl_->ExitCode(status);
 }
 
@@ -214,7 +215,7 @@ int AdminClient::Drain(const std::string& model, uint64_t deadline_ms) const {
   request.set_model(model);
   request.set_deadline_ms(deadline_ms);
   const grpc::Status status = impl_->stub->Drain(&context, request, &response);
-  if (status.ok()) fmt::print("drained, {} requests did not end in time\n", response.unfinished());
+  if (status.ok()) Print("drained, {} requests did not end in time\n", response.unfinished());
   return impl_->ExitCode(status);
 }
 
@@ -222,7 +223,7 @@ int AdminClient::RestartGateway() const {
   grpc::ClientContext context;
   v1::RestartGatewayResponse response;
   const grpc::Status status = impl_->stub->RestartGateway(&context, {}, &response);
-  if (status.ok()) fmt::print("a new gateway serves (pid {}), the old one finishes its requests\n", response.pid());
+  if (status.ok()) Print("a new gateway serves (pid {}), the old one finishes its requests\n", response.pid());
   return impl_->ExitCode(status);
 }
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/tools/make_model.h"
 #include "engine/tools/measure.h"
-#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/gguf/parse.h"
-#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {

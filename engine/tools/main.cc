@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "config/base/command_line.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/tools/verbs.h"
 
@@ -20,6 +21,6 @@ int main(int argc, char** argv) {
   }
   if (const std::optional<int> exit_code = ParseCommandLine(program, argc, argv)) return *exit_code;
   const absl::Status status = action();
-  if (!status.ok()) fmt::print(stderr, "inferd-model: {}\n", MessageOf(status));
+  if (!status.ok()) PrintStderr("inferd-model: {}\n", MessageOf(status));
   return FinishOutput("inferd-model", status.ok() ? 0 : 1);
 }

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/model/forward.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/input.h"
-#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"

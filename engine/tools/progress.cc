@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "config/base/print.h"
+
 namespace inferd::tools {
 namespace {
 constexpr int kBarWidth = 40;  // characters
@@ -16,7 +18,7 @@ Progress::Progress(std::string label, uint64_t total)
     : label_(std::move(label)), total_(total), visible_(isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-  if (visible_ && drawn_percent_ >= 0) fmt::print(stderr, "\r\033[K");
+  if (visible_ && drawn_percent_ >= 0) PrintStderr("\r\033[K");
 }
 
 void Progress::Advance(uint64_t amount) {
@@ -29,8 +31,8 @@ void Progress::Advance(uint64_t amount) {
 
 void Progress::Draw() const {
   const int filled = kBarWidth * drawn_percent_ / 100;
-  fmt::print(stderr, "\r{} [{}{}] {:3}%", label_, std::string(filled, '#'), std::string(kBarWidth - filled, ' '),
-             drawn_percent_);
+  PrintStderr("\r{} [{}{}] {:3}%", label_, std::string(filled, '#'), std::string(kBarWidth - filled, ' '),
+              drawn_percent_);
   std::fflush(stderr);
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
 #include "config/base/write_all.h"
@@ -21,7 +22,6 @@
 #include "engine/gguf/gguf_file.h"
 #include "engine/tools/http_fetch.h"
 #include "engine/tools/model_source.h"
-#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/verbs.h"
 

@@ -12,13 +12,13 @@
 #include "absl/synchronization/mutex.h"
 #include "config/base/clock.h"
 #include "config/base/local_time.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/engine.h"
 #include "engine/model_variables.h"
 #include "engine/rendered_segments.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
-#include "engine/tools/print.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
 
@@ -124,9 +124,9 @@ void Report(const Options& options, const std::string& text, const engine::Finis
                                                {"decode_tokens_per_second", decode_rate}}));
     return;
   }
-  fmt::print(stderr, "\n\n{} prompt tokens, first token after {:.0f} ms; {} tokens at {:.1f} tokens/s ({})\n",
-             end.usage.prompt_tokens, end.timings.first_token_seconds * 1000, end.usage.completion_tokens, decode_rate,
-             ReasonName(end.reason));
+  PrintStderr("\n\n{} prompt tokens, first token after {:.0f} ms; {} tokens at {:.1f} tokens/s ({})\n",
+              end.usage.prompt_tokens, end.timings.first_token_seconds * 1000, end.usage.completion_tokens, decode_rate,
+              ReasonName(end.reason));
 }
 
 absl::Status Run(const Options& options) {

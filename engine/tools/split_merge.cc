@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/gguf/gguf_writer.h"
 #include "engine/gguf/split_name.h"
-#include "engine/tools/print.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/verbs.h"
 

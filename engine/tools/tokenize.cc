@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/gguf/parse.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/input.h"
-#include "engine/tools/print.h"
 #include "engine/tools/verbs.h"
 
 namespace inferd::tools {
@@ -46,7 +46,7 @@ void PrintColoured(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) 
 void PrintText(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
   if (isatty(STDOUT_FILENO)) PrintColoured(tokenizer, ids);
   for (const int32_t id : ids) Print("{:>8}  {}\n", id, Shown(tokenizer.TokenBytes(id, true)));
-  fmt::print(stderr, "{} tokens\n", ids.size());
+  PrintStderr("{} tokens\n", ids.size());
 }
 
 absl::Status Tokenize(const Options& options) {

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
-#include "engine/tools/print.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
 
