@@ -27,6 +27,7 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
   // Without the other models, of which there may be a thousand.
   config::Config own;
   own.listen = config.listen;
+  own.admin_tls = config.admin_tls;
   own.run_directory = config.run_directory;
   own.instruction_set = config.instruction_set;
   own.auth = config.auth;

@@ -15,6 +15,8 @@ using testing::HasSubstr;
 using testing::Pair;
 
 constexpr char kConfig[] = R"(
+listen: {admin_tcp: 127.0.0.1:7}
+admin_tls: {certificate: a.pem, key: a.key, client_ca: ca.pem}
 run_directory: /tmp/run
 auth: {keys_file: /etc/keys.yaml}
 supervisor: {watchdog: 7s}

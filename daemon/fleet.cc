@@ -1,5 +1,7 @@
 #include "daemon/fleet.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 
@@ -163,7 +165,11 @@ void Fleet::Forget(const std::string& name, uint64_t number) {
   const auto model = models_.find(name);
   if (model == models_.end()) return;
   std::erase_if(model->second->versions, [&](const auto& version) {
-    return version->number == number && !version->routed && version->process->state() == WorkerState::kStopped;
+    const bool gone =
+        version->number == number && !version->routed && version->process->state() == WorkerState::kStopped;
+    // Its number is never used again.
+    if (gone) unlink(version->process->socket_path().c_str());
+    return gone;
   });
   if (model->second->versions.empty()) models_.erase(model);
   Changed();

@@ -121,6 +121,8 @@ TEST(ProcessFaults, SwapServesTheNewVersionAndEndsTheOld) {
   EXPECT_EQ(RouteOf(daemon, "a").fingerprint(), "two");
   EXPECT_TRUE(WaitUntil([&] { return !IsAlive(old); }));
   daemon.WaitFor("one worker", [](const v1::StatusResponse& status) { return status.workers_size() == 1; });
+  EXPECT_NE(access(daemon.Path("run/w/a-1.sock").c_str(), F_OK), 0);
+  EXPECT_EQ(access(daemon.Path("run/w/a-2.sock").c_str(), F_OK), 0);
 }
 
 TEST(ProcessFaults, BadConfigurationAtReloadLeavesTheOldAndNamesLineAndKey) {

@@ -38,7 +38,7 @@ json::value FieldToJson(const Message& message, const FieldDescriptor& field, in
     case FieldDescriptor::CPPTYPE_UINT32:
       return values.GetUInt32(message, &field);
     case FieldDescriptor::CPPTYPE_UINT64:
-      return values.GetUInt64(message, &field);
+      return repeated ? values.GetRepeatedUInt64(message, &field, index) : values.GetUInt64(message, &field);
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return values.GetDouble(message, &field);
     case FieldDescriptor::CPPTYPE_BOOL:

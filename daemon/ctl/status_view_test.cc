@@ -27,6 +27,10 @@ v1::StatusResponse Sample() {
   worker.set_backoff_ms(250);
   worker.set_last_error("killed\x1b[31m by\r signal 9");
   worker.add_aliases("default");
+  (*worker.mutable_exits())["signal"] = 2;
+  v1::CanaryStatus& canary = *status.add_canaries();
+  canary.set_rollback_on("error_rate>0.05");
+  canary.add_versions(4);
   return status;
 }
 
@@ -37,6 +41,8 @@ TEST(StatusJson, NumbersAreNumbersAndEveryFieldIsThere) {
   EXPECT_EQ(worker.at("version").to_number<int>(), 3);
   EXPECT_EQ(worker.at("restarts").to_number<int>(), 0);
   EXPECT_EQ(worker.at("aliases").as_array().at(0).as_string(), "default");
+  EXPECT_EQ(worker.at("exits").at("signal").to_number<int>(), 2);
+  EXPECT_EQ(json.at("canaries").as_array().at(0).at("versions").as_array().at(0).to_number<int>(), 4);
   EXPECT_EQ(json.at("gateway").at("state").as_string(), "");
 }
 
