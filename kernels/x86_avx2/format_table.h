@@ -13,7 +13,9 @@ namespace inferd::kernels::avx2 {
 
 constexpr panels::PanelStyle kStyle{.bias = 0, .paired_scales = true};
 template <TensorType kType>
-constexpr auto* Any = panels::UnpackAny<kStyle, kType>;
+void Any(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel) {
+  panels::UnpackAny<kStyle, kType>(rows, stride, blocks, next, panel);
+}
 
 struct FormatEntry {
   TensorType type;
