@@ -27,8 +27,11 @@ bool HasByteTokens(const Vocabulary& vocabulary) {
 class UnigramModel final : public SubwordModel {
  public:
   UnigramModel(const Vocabulary& vocabulary, Charsmap charsmap, SpaceOptions spaces)
-      : vocabulary_(vocabulary), charsmap_(charsmap), spaces_(spaces), words_(vocabulary) {
-    for (int byte = 0; byte < 256; ++byte) has_bytes_ |= vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0;
+      : vocabulary_(vocabulary),
+        charsmap_(charsmap),
+        spaces_(spaces),
+        words_(vocabulary),
+        has_bytes_(HasByteTokens(vocabulary)) {
     std::vector<PrefixSet::Member> members;
     double lowest = 0;
     for (int32_t id = 0; id < vocabulary.size(); ++id) {
@@ -140,7 +143,7 @@ class UnigramModel final : public SubwordModel {
   Charsmap charsmap_;
   SpaceOptions spaces_;
   SpelledWords words_;
-  bool has_bytes_;
+  const bool has_bytes_;
   PrefixSet tokens_;
   double unknown_score_;
 };
