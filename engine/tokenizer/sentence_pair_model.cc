@@ -44,8 +44,12 @@ class SentencePairModel final : public SubwordModel {
   bool default_add_bos() const override { return true; }
 
  private:
-  // Which two tokens an unused token was joined from: it must not come out, they come out instead.
-  using Splits = absl::flat_hash_map<int32_t, std::pair<int32_t, int32_t>>;
+  // What an unused token was joined from: it must not come out, its parts come out instead. A part is a token, or -1.
+  struct Split {
+    int32_t left, right;
+    size_t left_bytes;
+  };
+  using Splits = absl::flat_hash_map<int32_t, Split>;
 
   absl::Status EncodeWord(std::string_view word, PairMerger& merger, std::vector<int32_t>& ids) const {
     const int32_t whole = FindToken(word);
@@ -64,15 +68,11 @@ class SentencePairModel final : public SubwordModel {
       if (right.end - left.begin > vocabulary_.longest_bytes()) return {};
       const int32_t id = FindToken(word.substr(left.begin, right.end - left.begin));
       if (id < 0) return {};
-      if (vocabulary_.kind(id) == TokenKind::kUnused) splits[id] = {left.id, right.id};
+      if (vocabulary_.kind(id) == TokenKind::kUnused) splits[id] = {left.id, right.id, left.end - left.begin};
       return {RankOfScore(vocabulary_.score(id)), id};
     });
     for (const Symbol& symbol : merger.result()) {
-      if (symbol.id >= 0) {
-        AppendUsed(symbol.id, splits, ids);
-      } else {
-        RETURN_IF_ERROR(AppendByteTokens(vocabulary_, word.substr(symbol.begin, symbol.end - symbol.begin), ids));
-      }
+      RETURN_IF_ERROR(AppendUsed(symbol.id, word.substr(symbol.begin, symbol.end - symbol.begin), splits, ids));
     }
     if (whole >= 0) {
       const bool is_whole = merger.result().size() == 1 && vocabulary_.kind(whole) != TokenKind::kUnused;
@@ -89,14 +89,17 @@ class SentencePairModel final : public SubwordModel {
     return kind == TokenKind::kNormal || kind == TokenKind::kUserDefined || kind == TokenKind::kUnused ? id : -1;
   }
 
-  void AppendUsed(int32_t id, const Splits& splits, std::vector<int32_t>& ids) const {
+  // `text` is what the token spells, or no token does (-1).
+  absl::Status AppendUsed(int32_t id, std::string_view text, const Splits& splits, std::vector<int32_t>& ids) const {
+    if (id < 0) return AppendByteTokens(vocabulary_, text, ids);
     const auto split = splits.find(id);
     if (split == splits.end()) {
       ids.push_back(id);
-      return;
+      return absl::OkStatus();
     }
-    AppendUsed(split->second.first, splits, ids);
-    AppendUsed(split->second.second, splits, ids);
+    const auto& [left, right, left_bytes] = split->second;
+    RETURN_IF_ERROR(AppendUsed(left, text.substr(0, left_bytes), splits, ids));
+    return AppendUsed(right, text.substr(left_bytes), splits, ids);
   }
 
   const Vocabulary& vocabulary_;

@@ -25,12 +25,12 @@ std::string SpelledSpaces(std::string_view text, SpaceOptions options);
 // Spelled spaces become spaces again.
 std::string PlainSpaces(std::string_view spelling);
 
-// The bytes of a token whose text spells spaces: of a byte token the byte.
 // Appends the tokens of the bytes of `text`, which no token spells: the way out of vocabularies with byte tokens. If a
 // byte has none, the unknown token stands for all of it; INVALID_ARGUMENT names the byte if there is none of that
 // either.
 absl::Status AppendByteTokens(const Vocabulary& vocabulary, std::string_view text, std::vector<int32_t>& ids);
 
+// The bytes of a token whose text spells spaces: of a byte token the byte.
 std::string BytesOfSpelledToken(const Vocabulary& vocabulary, int32_t id);
 
 // Cuts text with spelled spaces into words that no token can reach across, so that each can be merged by itself.

@@ -154,6 +154,20 @@ TEST(SentencePair, WritesNoSpaceWhereTheFileSaysSo) {
   EXPECT_EQ(tokenizer->Decode(Ids{263}, false), " hello");
 }
 
+// An unused token comes out as what it was joined from, which need not be tokens either.
+TEST(SentencePair, SpellsThePartsOfAnUnusedTokenByBytesWhereTheyAreNoTokens) {
+  TestVocabulary made("llama");
+  made.AddSpecialId("unknown", made.Add("<unk>", TokenKind::kUnknown));
+  const int32_t bytes = 1;  // id of the first byte token
+  made.AddByteTokens();
+  const int32_t letter = made.Add("<", TokenKind::kNormal, -1);
+  made.Add("<\x13", TokenKind::kUnused, -2);
+  VocabularyData data = made.data();
+  data.add_space_prefix = false;
+  data.add_bos = false;
+  EXPECT_THAT(Encode(*Make(data), "<\x13"), ElementsAre(letter, bytes + 0x13));
+}
+
 TEST(Unigram, SpellsWithTheLargestSumOfLogProbabilities) {
   TestVocabulary made("t5");
   made.AddSpecialId("unknown", made.Add("<unk>", TokenKind::kUnknown));
