@@ -4,11 +4,8 @@
 //   StopMatcher matcher(*stops);
 //   std::string text = matcher.Push("The E");      // "The ": the E may begin END
 //   text = matcher.Push("ND.");                    // "", and matcher.stopped() is "END"
-//
-// The automaton is that of Aho and Corasick ("Efficient string matching", CACM 1975), one step a byte.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,12 +14,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/sampling/byte_automaton.h"
 
 namespace inferd::output {
 
 class StopTexts {
  public:
-  static constexpr size_t kMostTexts = 16, kMostBytes = 256;
+  static constexpr size_t kMostTexts = 16;
 
   // INVALID_ARGUMENT for too many texts, or one that is empty or too long.
   static absl::Status Check(const std::vector<std::string>& texts);
@@ -31,15 +29,10 @@ class StopTexts {
 
  private:
   friend class StopMatcher;
-  struct Node {
-    std::array<int32_t, 256> next;
-    int32_t depth = 0;   // bytes of a stop text that are matched
-    int32_t match = -1;  // longest text that ends here
-  };
-  explicit StopTexts(const std::vector<std::string>& texts);
+  explicit StopTexts(const std::vector<std::string>& texts) : texts_(texts), automaton_(texts) {}
 
   std::vector<std::string> texts_;
-  std::vector<Node> nodes_;
+  sampling::ByteAutomaton automaton_;
 };
 
 class StopMatcher {
@@ -55,7 +48,7 @@ class StopMatcher {
 
  private:
   std::shared_ptr<const StopTexts> texts_;
-  int32_t node_ = 0;
+  int32_t state_ = 0;
   std::string held_;
   std::optional<std::string> stopped_;
 };

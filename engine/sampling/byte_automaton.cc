@@ -15,23 +15,24 @@ constexpr int32_t kNone = -1;
 
 ByteAutomaton::ByteAutomaton(const std::vector<std::string>& texts) : nodes_(1) {
   nodes_[0].next.fill(kNone);
-  for (const std::string& text : texts) {
+  for (size_t i = 0; i < texts.size(); ++i) {
     int32_t node = 0;
-    for (unsigned char byte : text) {
+    for (unsigned char byte : texts[i]) {
       if (nodes_[node].next[byte] == kNone) {
         nodes_[node].next[byte] = states();
-        nodes_.emplace_back().next.fill(kNone);
+        nodes_.push_back({.depth = nodes_[node].depth + 1});
+        nodes_.back().next.fill(kNone);
       }
       node = nodes_[node].next[byte];
     }
-    nodes_[node].match = true;
+    nodes_[node].match = static_cast<int32_t>(i);
   }
   std::deque<int32_t> open{0};
   while (!open.empty()) {
     const int32_t node = open.front();
     open.pop_front();
     const int32_t fallback = nodes_[node].fallback;
-    nodes_[node].match |= nodes_[fallback].match;
+    if (nodes_[node].match == kNone) nodes_[node].match = nodes_[fallback].match;
     for (int byte = 0; byte < 256; ++byte) {
       const int32_t behind = node == 0 ? 0 : nodes_[fallback].next[byte];
       int32_t& next = nodes_[node].next[byte];
