@@ -1,18 +1,16 @@
 """The servers that serve.py measures: each is started alone on a free port, and asked for what it holds in memory."""
 import json
 import pathlib
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
 
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+# Behind this folder, whose load.py is another.
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+from daemon import free_port  # noqa: E402
 
 
 class Server:
