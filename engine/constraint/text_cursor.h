@@ -1,0 +1,45 @@
+// A place in a text that is parsed.
+//
+//   TextCursor cursor(text);
+//   if (cursor.Take("::=")) ...
+//   std::optional<uint32_t> code = cursor.TakeChar();    // one character of UTF-8
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace inferd::constraint {
+
+class TextCursor {
+ public:
+  explicit TextCursor(std::string_view text) : text_(text) {}
+
+  size_t offset() const { return at_; }
+  bool AtEnd() const { return at_ >= text_.size(); }
+  // Not at the end.
+  char Peek() const { return text_[at_]; }
+  std::optional<char> Ahead(size_t bytes) const {
+    return at_ + bytes < text_.size() ? std::optional(text_[at_ + bytes]) : std::nullopt;
+  }
+  bool At(std::string_view what) const { return text_.substr(at_).starts_with(what); }
+  void Skip(size_t bytes) { at_ += bytes; }
+  bool Take(std::string_view what) {
+    if (!At(what)) return false;
+    at_ += what.size();
+    return true;
+  }
+  bool Take(char what) { return Take(std::string_view(&what, 1)); }
+
+  // nullopt: not UTF-8, or the end.
+  std::optional<uint32_t> TakeChar();
+  // A decimal number; one that is too large counts as the largest.
+  std::optional<uint32_t> TakeNumber();
+  std::optional<uint32_t> TakeHex(int least_digits, int most_digits);
+
+ private:
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+}  // namespace inferd::constraint
