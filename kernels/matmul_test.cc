@@ -182,6 +182,61 @@ TEST(Matmul, GivesTheBitsWrittenDown) {
   }
 }
 
+// Where a block keeps its floats (halves, 1.0 here) and its integer scales; all else are values.
+struct BlockParts {
+  TensorType type;
+  size_t floats_begin, floats_end, scales_begin, scales_end;
+};
+constexpr BlockParts kBlockParts[] = {
+    {TensorType::kQ2_K, 80, 84, 0, 16}, {TensorType::kQ3_K, 108, 110, 96, 108},  {TensorType::kQ4_K, 0, 4, 4, 16},
+    {TensorType::kQ5_K, 0, 4, 4, 16},   {TensorType::kQ6_K, 208, 210, 192, 208}, {TensorType::kIQ4_XS, 0, 2, 2, 8},
+    {TensorType::kIQ1_S, 0, 2, 34, 50}, {TensorType::kIQ2_XXS, 0, 2, 0, 0},      {TensorType::kIQ2_XS, 0, 2, 66, 74},
+    {TensorType::kIQ2_S, 0, 2, 74, 82}, {TensorType::kIQ3_XXS, 0, 2, 66, 98},    {TensorType::kIQ3_S, 0, 2, 106, 110},
+    {TensorType::kTQ1_0, 52, 54, 0, 0}, {TensorType::kTQ2_0, 64, 66, 0, 0},      {TensorType::kQ4_0, 0, 2, 0, 0},
+    {TensorType::kQ4_1, 0, 4, 0, 0},    {TensorType::kQ5_0, 0, 2, 0, 0},         {TensorType::kQ5_1, 0, 4, 0, 0},
+    {TensorType::kQ8_0, 0, 2, 0, 0},    {TensorType::kIQ4_NL, 0, 2, 0, 0},
+};
+
+// Rows whose value bytes are all `values` and whose integer scales are all `scales`.
+Weights Extreme(const BlockParts& parts, int64_t rows, int64_t k, int values, int scales) {
+  const TypeTraits& traits = TraitsOf(parts.type);
+  Weights weights{parts.type, rows, k, traits.block_bytes * static_cast<size_t>(k / traits.block_elements), {}};
+  for (size_t i = 0; i < static_cast<size_t>(rows) * weights.row_bytes; ++i) {
+    const size_t at = i % traits.block_bytes;
+    const bool is_float = at >= parts.floats_begin && at < parts.floats_end;
+    const bool is_scale = at >= parts.scales_begin && at < parts.scales_end;
+    const int byte = is_float ? static_cast<int>((at - parts.floats_begin) % 2 * 0x3C) : is_scale ? scales : values;
+    weights.bytes.push_back(static_cast<uint8_t>(byte));
+  }
+  return weights;
+}
+
+// Integer sums at the ends of what they can be, which random values never reach.
+TEST(Matmul, LargestSumsGiveTheReferencesBits) {
+  constexpr int64_t kRows = 32, kTokens = 6;
+  const Kernels& reference = *SelectKernels("reference");
+  for (const BlockParts& parts : kBlockParts) {
+    const TypeTraits& traits = TraitsOf(parts.type);
+    const int64_t k = std::max<int64_t>(traits.block_elements, 32) * 2;
+    std::vector<float> x;
+    for (int64_t i = 0; i < kTokens * k; ++i) {
+      x.push_back(i / k % 3 == 0 ? 1.0f : i / k % 3 == 1 ? -1.0f : i % 2 == 0 ? -1.0f : 1.0f);
+    }
+    const AlignedBytes y = testing::Quantized(reference, traits.activation, x, kTokens, k);
+    for (int values : {0x00, 0xFF, 0xF0, 0x0F, 0x80, 0x7F, 0xAA, 0x55}) {
+      for (int scales : {0x00, 0xFF, 0x80, 0x7F, 0x3F, 0x20}) {
+        const Weights weights = Extreme(parts, kRows, k, values, scales);
+        for (const Kernels* kernels : VariantsHere()) {
+          for (const int64_t tokens : {int64_t{1}, kTokens}) {
+            EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, tokens), Multiply(reference, weights, y, tokens)))
+                << kernels->name << " " << traits.name << " " << values << " " << scales << " " << tokens;
+          }
+        }
+      }
+    }
+  }
+}
+
 class MatmulOfType : public ::testing::TestWithParam<TensorType> {
  protected:
   void CompareVariants(const Shape& shape, std::mt19937_64& random) {

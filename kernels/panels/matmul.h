@@ -141,6 +141,8 @@ class Product {
         tile.activations[t] = ActivationBlock(source, chunk.first_block);
         tile.out[t] = a_.out + (token + t) * a_.out_stride + chunk.row;
       }
+      const bool known = a_.activation_rows == nullptr && i + 1 < tiles;
+      tile.ahead = known ? tokens * static_cast<int64_t>(activation_row_bytes_) : 0;
       const TileFunction multiply = format_.tile(chunk.Panels(), tokens);
       if (chunk.rows == chunk.Panels() * kPanelRows) {
         multiply(tile);

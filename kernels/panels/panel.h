@@ -44,6 +44,8 @@ struct TileArguments {
   // Memory to ask for meanwhile: `lines` of 64 bytes for every 32 elements, from `next` on. Variants may ignore it.
   const uint8_t* next = nullptr;
   int lines = 0;
+  // Bytes from a token's activations to those that the next tile takes at its place; they may be asked for, too.
+  int64_t ahead = 0;
 };
 
 using TileFunction = void (*)(const TileArguments& arguments);

@@ -58,24 +58,30 @@ void Tile16(const TileArguments& a) {
   tile.Finish(a);
 }
 
-// Blocks of 256 with an integer scale for each kGroup elements.
-template <int kGroup, bool kSigned, int kPanels, int kTokens>
+// Blocks of 256 with an integer scale for each kGroup elements, whose products are summed kDot at a time.
+template <int kGroup, int kDot, Sums kSums, bool kSigned, int kPanels, int kTokens>
 void Tile256(const TileArguments& a) {
   Tile<PanelBlock256, ActivationBlock256, kPanels, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m512i totals[kPanels][kTokens];
     ForEach<kPanels, kTokens>([&](int p, int t)
                                   __attribute__((always_inline)) { totals[p][t] = _mm512_setzero_si512(); });
-    for (int group = 0; group < 256 / kGroup; ++group) {
-      if (group % (32 / kGroup) == 0) tile.PrefetchLines();
+    for (int sum = 0; sum < 256 / kDot; ++sum) {
+      if (sum * kDot % 32 == 0) {
+        tile.PrefetchLines();
+        tile.PrefetchActivations(sum * kDot / 32);
+      }
       __m512i dots[kPanels][kTokens];
       ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-        dots[p][t] = kSigned ? _mm512_set1_epi32(tile.y[t]->offsets[group]) : _mm512_setzero_si512();
+        dots[p][t] = _mm512_setzero_si512();
+        if constexpr (kSigned) dots[p][t] = _mm512_set1_epi32(tile.y[t]->offsets[sum]);
       });
-      tile.template AddDots<kGroup / 4>(group * (kGroup / 4), dots);
+      tile.template AddDots<kDot / 4>(sum * (kDot / 4), dots);
+      __m512i scales[kPanels];
+#pragma GCC unroll 2
+      for (int p = 0; p < kPanels; ++p) scales[p] = LoadScale<kSums>(tile.weights[p]->scales[sum * kDot / kGroup]);
       ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-        const __m512i scale = _mm512_load_si512(tile.weights[p]->scales[group]);
-        totals[p][t] = _mm512_add_epi32(totals[p][t], _mm512_mullo_epi32(dots[p][t], scale));
+        totals[p][t] = AddProduct<kSums>(totals[p][t], dots[p][t], scales[p]);
       });
     }
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
@@ -100,11 +106,15 @@ constexpr TileFunction OfKind() {
     case TileKind::kSigned16:
       return Tile16<kPanels, kTokens>;
     case TileKind::kSuperSigned16:
-      return Tile256<16, true, kPanels, kTokens>;
+      return Tile256<16, 16, Sums::kWide, true, kPanels, kTokens>;
+    case TileKind::kSuperNarrow16:
+      return Tile256<16, 16, Sums::kNarrow, true, kPanels, kTokens>;
     case TileKind::kSuperMinimum16:
-      return Tile256<16, false, kPanels, kTokens>;
+      return Tile256<16, 16, Sums::kNarrow, false, kPanels, kTokens>;
     case TileKind::kSuperMinimum32:
-      return Tile256<32, false, kPanels, kTokens>;
+      return Tile256<32, 32, Sums::kWide, false, kPanels, kTokens>;
+    case TileKind::kSuperMinimumHalves32:
+      return Tile256<32, 16, Sums::kNarrow, false, kPanels, kTokens>;
   }
   return nullptr;
 }
@@ -140,7 +150,9 @@ template TileFunction TileOf<TileKind::kSigned32>(int, int);
 template TileFunction TileOf<TileKind::kUnsigned32Added>(int, int);
 template TileFunction TileOf<TileKind::kSigned16>(int, int);
 template TileFunction TileOf<TileKind::kSuperSigned16>(int, int);
+template TileFunction TileOf<TileKind::kSuperNarrow16>(int, int);
 template TileFunction TileOf<TileKind::kSuperMinimum16>(int, int);
 template TileFunction TileOf<TileKind::kSuperMinimum32>(int, int);
+template TileFunction TileOf<TileKind::kSuperMinimumHalves32>(int, int);
 
 }  // namespace inferd::kernels::avx512

@@ -17,6 +17,23 @@ static INFERD_INLINE __m512i BroadcastDword(const void* p) {
   return _mm512_set1_epi32(dword);
 }
 
+// How large a sum of products can be before it is multiplied by its integer scale. Narrow ones fit in int16, so that
+// vpdpwssd multiplies them and adds to the total at once: what stands in the high half of their lanes meets a zero.
+enum class Sums : uint8_t { kWide, kNarrow };
+
+template <Sums kSums>
+static INFERD_INLINE __m512i LoadScale(const int32_t* scale) {
+  constexpr __mmask32 kLowHalves = 0x55555555u;
+  return kSums == Sums::kNarrow ? _mm512_maskz_loadu_epi16(kLowHalves, scale) : _mm512_load_si512(scale);
+}
+
+// total + sum * scale
+template <Sums kSums>
+static INFERD_INLINE __m512i AddProduct(__m512i total, __m512i sum, __m512i scale) {
+  if constexpr (kSums == Sums::kNarrow) return _mm512_dpwssd_epi32(total, sum, scale);
+  return _mm512_add_epi32(total, _mm512_mullo_epi32(sum, scale));
+}
+
 // Calls f(p, t) for each panel and token of a tile, unrolled.
 template <int kPanels, int kTokens, typename F>
 static INFERD_INLINE void ForEach(const F& f) {
@@ -35,8 +52,9 @@ struct Tile {
   __m512 sums[kPanels][kTokens];
   const uint8_t* next;
   int lines;
+  int64_t ahead;
 
-  INFERD_INLINE explicit Tile(const TileArguments& a) : next(a.next), lines(a.lines) {
+  INFERD_INLINE explicit Tile(const TileArguments& a) : next(a.next), lines(a.lines), ahead(a.ahead) {
 #pragma GCC unroll 2
     for (int p = 0; p < kPanels; ++p) weights[p] = static_cast<const PanelBlock*>(a.panels[p]);
 #pragma GCC unroll 8
@@ -55,6 +73,15 @@ struct Tile {
   // Once for every 32 elements.
   INFERD_INLINE void PrefetchLines() {
     for (int i = 0; i < lines; ++i, next += 64) _mm_prefetch(next, _MM_HINT_T1);
+  }
+
+  // The next tile's activations: a line of this block, once for every 32 elements.
+  INFERD_INLINE void PrefetchActivations(int line) const {
+    static_assert(sizeof(ActivationBlock256) <= 8 * 64);
+#pragma GCC unroll 8
+    for (int t = 0; t < kTokens; ++t) {
+      _mm_prefetch(reinterpret_cast<const char*>(y[t]) + ahead + 64 * line, _MM_HINT_T0);
+    }
   }
 
   INFERD_INLINE void NextActivations() {

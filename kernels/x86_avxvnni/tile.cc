@@ -104,9 +104,17 @@ INFERD_INLINE __m256i LowSum(const PanelBlock256& weights, const ActivationBlock
   return low;
 }
 
+// total + dot * scale, of which `scale` has two in each lane. A dot that fits in int16 is multiplied and added at once.
+template <bool kNarrow>
+INFERD_INLINE __m256i AddProduct(__m256i total, __m256i dot, __m256i scale) {
+  if constexpr (kNarrow) return _mm256_dpwssd_avx_epi32(total, dot, _mm256_srli_epi32(scale, 16));
+  return _mm256_add_epi32(total, _mm256_mullo_epi32(dot, _mm256_srai_epi32(scale, 16)));
+}
+
 // Blocks of 256 with an integer scale, kept twice as int16, for each kGroup elements.
 template <int kBits, int kGroup, Extra256 kExtra, int kTokens>
 void Run256(const TileArguments& a) {
+  constexpr bool kNarrow = kBits == 4 && kGroup == 16;  // 16 products of values below 16
   Tile<PanelBlock256, ActivationBlock256, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m256i totals[2][kTokens];
@@ -120,8 +128,7 @@ void Run256(const TileArguments& a) {
       });
       tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), dots);
       ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-        const __m256i scale = _mm256_srai_epi32(LoadHalf(tile.weights->scales[group], h), 16);
-        totals[h][t] = _mm256_add_epi32(totals[h][t], _mm256_mullo_epi32(dots[h][t], scale));
+        totals[h][t] = AddProduct<kNarrow>(totals[h][t], dots[h][t], LoadHalf(tile.weights->scales[group], h));
       });
     }
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
