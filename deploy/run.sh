@@ -22,35 +22,53 @@ model_argument() {
   local model=$1
   [[ $model = /* ]] || model=$here/$model
   [ -f "$model" ] || fail "$1: no such file, expected a model in GGUF format"
+  [ -r "$model" ] || fail "$1: you may not read it"
+  cmp -s -n 4 "$model" <(printf GGUF) || fail "$1: is no GGUF file, expected a model in GGUF format"
   printf '%s\n' "$model"
 }
 
+# Its log, configuration and sockets would be overwritten.
+refuse_a_second_run() {
+  mkdir -p "$run_dir" || fail "cannot make the folder $run_dir"
+  flock -n "$run_dir/lock" true ||
+    fail "deploy/run.sh serves already (log: $run_dir/inferd.log): end it with Ctrl-C there, or give this one its own INFERD_CACHE, INFERD_HTTP and INFERD_GRPC"
+}
+
+# As a YAML text in single quotes.
+quoted() { printf "'%s'" "${1//\'/\'\'}"; }
+
 write_configuration() {
   local model=$1 name
-  name=$(basename "$model" .gguf | tr 'A-Z' 'a-z' | tr -c 'a-z0-9._-' '-' | sed 's/-*$//')
-  mkdir -p "$run_dir"
+  name=$(basename "$model" .gguf | tr 'A-Z' 'a-z' | tr -c 'a-z0-9._-' '-' | sed 's/-*$//' | cut -c 1-100)
   cat >"$run_dir/inferd.yaml" <<YAML
-listen: {http: "$http", grpc: "$grpc", admin: "unix:$run_dir/admin.sock"}
-run_directory: "$run_dir"
+listen: {http: $(quoted "$http"), grpc: $(quoted "$grpc"), admin: $(quoted "unix:$run_dir/admin.sock")}
+run_directory: $(quoted "$run_dir")
 models:
-  - name: "$name"
-    path: "$model"
+  - name: $(quoted "${name:-model}")
+    path: $(quoted "$model")
     aliases: [default]
 YAML
 }
 
-# What the log says of the end of the daemon or of a worker that was refused.
+# With what the log says of the end of the daemon or of a worker that was refused.
 fail_with_log() {
-  grep -o '"level":"error".*' "$run_dir/inferd.log" | tail -n 3 >&2 || true
-  fail "$1: see $run_dir/inferd.log"
+  local reason
+  reason=$(sed -n 's/.*"level":"error".*"reason":"\(\([^"\\]\|\\.\)*\)".*/\1/p' "$run_dir/inferd.log" | tail -n 1)
+  [[ $reason != *"address in use"* ]] || reason+=" (INFERD_HTTP and INFERD_GRPC give other addresses)"
+  fail "$1: ${reason:-no reason is known}; its log is $run_dir/inferd.log"
+}
+
+# Of our daemon: whatever else listens on the port may be ready, too.
+is_ready() {
+  status=$("$bin/inferctl" --admin "unix:$run_dir/admin.sock" status --json 2>/dev/null || true)
+  [[ $status = *'"state":"ready"'* ]] && curl -sf "http://$http/ready" >/dev/null 2>&1
 }
 
 wait_until_ready() {
-  local tries=0 state
-  until curl -sf "http://$http/ready" >/dev/null 2>&1; do
+  local tries=0 status
+  until is_ready; do
     kill -0 "$daemon" 2>/dev/null || fail_with_log "the daemon ended"
-    state=$("$bin/inferctl" --admin "unix:$run_dir/admin.sock" status --json 2>/dev/null || true)
-    [[ $state != *'"FAILED"'* ]] || fail_with_log "the model was refused"
+    [[ $status != *'"FAILED"'* ]] || fail_with_log "the model was refused"
     tries=$((tries + 1))
     [ $tries -lt 600 ] || fail_with_log "the daemon is not ready after two minutes"
     read -r -t 0.1 <> <(:) || true
@@ -67,9 +85,13 @@ stop_daemon() {
 [ $# -le 1 ] || { usage; exit 2; }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
+# First what can fail at once, last what takes minutes.
+model=
+[ $# -eq 0 ] || model=$(model_argument "$1") || exit 1
+refuse_a_second_run
 need_packages deploy/packages.txt
+[ -n "$model" ] || model=$(default_model) || exit 1
 INFERD_TARGETS="inferd inferd-gateway inferd-worker inferctl inferd-model" build release build/release -DINFERD_TESTS=OFF
-if [ $# -eq 1 ]; then model=$(model_argument "$1") || exit 1; else model=$(default_model) || exit 1; fi
 write_configuration "$model"
 
 bin=$PWD/build/release/bin

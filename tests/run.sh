@@ -7,11 +7,17 @@
 #
 # INFERD_FUZZ_SECONDS sets how long each fuzzer runs.
 set -uo pipefail
+here=$PWD
 cd "$(dirname "$0")/.."
 source deploy/setup.sh
 
 mode=${1:-all}
-case $mode in all | --quick | --long) ;; *) fail "unknown option $mode, expected --quick or --long" ;; esac
+[ $# -le 1 ] || fail "one option at most, --quick or --long"
+case $mode in
+  all | --quick | --long) ;;
+  -h | --help) sed -n '2,8s/^# \{0,1\}//p' tests/run.sh; exit 0 ;;
+  *) fail "unknown option $mode, expected --quick or --long" ;;
+esac
 fuzz_seconds=${INFERD_FUZZ_SECONDS:-$([ "$mode" = --long ] && echo 60 || echo 10)}
 
 results=$(mktemp -d)
