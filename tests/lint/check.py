@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the tree that a compiler does not: layers, lengths, bans. Exits 1 if any is broken.
+"""Checks the rules of the tree that a compiler does not: layers, lengths, bans, documented contracts. Exits 1 if any is broken.
 
     tests/lint/check.py [ROOT]             rules over the sources
     tests/lint/check.py --symbols LIB.a    a kernel library calls nothing that allocates, throws or aborts
@@ -119,6 +119,18 @@ def check_globals(outer, inner):
             yield statement.line, f"mutable static: {statement.text[:60]}"
 
 
+CONTRACT_ITEM = re.compile(r"^\s*((?:(?:optional|repeated)\s+)?(?:map<[^>]*>|[\w.]+)\s+(\w+)\s*=\s*\d+|([A-Z]\w*)\s*=\s*[1-9]\d*|rpc\s+(\w+)|oneof\s+(\w+))")
+
+
+def check_contract(path, text):
+    """Each field, value, oneof and rpc of a .proto file has a comment above it or behind it."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        item = CONTRACT_ITEM.match(line)
+        if item and "//" not in line and not lines[number - 2].lstrip().startswith("//"):
+            yield number, f"{next(filter(None, item.groups()[1:]))}: no comment says what it is"
+
+
 def check_source(path, text):
     functions, outer, inner, directives = scopes.parse(text)
     yield from check_layers(path, text)
@@ -136,7 +148,8 @@ def check_tree(root):
     problems = []
     sources = 0
     for path in tracked(root):
-        if path.suffix not in (".h", ".cc", ".cu", ".py") or "golden" in path.parts:
+        ours = path.suffix in (".h", ".cc", ".cu", ".py") or str(path).startswith("proto/inferd/") and path.suffix == ".proto"
+        if not ours or "golden" in path.parts:
             continue
         sources += 1
         try:
@@ -144,7 +157,8 @@ def check_tree(root):
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{path}: cannot be read: {error}")
             continue
-        found = check_source(path, text) if path.suffix != ".py" else check_lengths(path, text, [])
+        found = (check_lengths(path, text, []) if path.suffix == ".py" else
+                 check_contract(path, text) if path.suffix == ".proto" else check_source(path, text))
         problems += [f"{path}:{line}: {message}" for line, message in found if message]
     if sources == 0:
         problems.append(f"{root}: no sources found")

@@ -33,6 +33,10 @@ BROKEN = [
     ("engine/a.cc", "namespace a {\nstd::vector<int> list;\n}\n", "mutable global"),
     ("engine/a.cc", "namespace a {\nstatic std::atomic<int> counter{0};\n}\n", "mutable global"),
     ("engine/a.cc", "int f() {\n  static int calls = 0;\n  return ++calls;\n}\n", "mutable static"),
+    ("proto/inferd/v1/a.proto", "message A {\n  string name = 1;\n}\n", "name: no comment"),
+    ("proto/inferd/v1/a.proto", "message A {\n  // Good.\n  string b = 1;\n  map<string, int32> c = 2;\n}\n", "c: no comment"),
+    ("proto/inferd/v1/a.proto", "enum A {\n  A_NONE = 0;\n  A_ONE = 1;\n}\n", "A_ONE: no comment"),
+    ("proto/inferd/v1/a.proto", "service A {\n  rpc Do(B) returns (C);\n}\n", "Do: no comment"),
     ("engine/a.cc", "int f() {\n#ifdef __linux__\n  return 1;\n#endif\n}\n", "#if inside a function"),
 ]
 
