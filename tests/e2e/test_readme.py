@@ -61,7 +61,11 @@ def test_installation_is_complete(tmp_path):
     installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     for program in ("inferd", "inferd-gateway", "inferd-worker", "inferctl", "inferd-model"):
         assert f"bin/{program}" in installed
-    assert any(name.endswith("inferd.service") for name in installed) and any(name.endswith("inferd.yaml") for name in installed)
+    assert "etc/inferd/inferd.yaml" in installed
+    unit = (tmp_path / "lib/systemd/system/inferd.service").read_text()
+    for installed_file in re.findall(r"^(?:ExecStart|ExecReload)=(\S+)|--config (\S+)|^Documentation=file:(\S+)", unit, re.M):
+        path = pathlib.Path("".join(installed_file))
+        assert path.is_absolute() and any(path.match(name) for name in installed), f"{path} of the unit is not installed"
 
 
 def test_help_of_each_program_says_what_it_is():
