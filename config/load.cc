@@ -2,6 +2,7 @@
 // Exceptions of the yaml-cpp library end here.
 #include "config/load.h"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -232,13 +233,22 @@ class YamlReader : public OptionVisitor {
   std::set<std::string> known_;
 };
 
+// What a line begins with, lines counted from 0.
+std::string_view Indentation(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find_first_not_of(" \t"));
+}
+
 void ReadOptions(std::string_view text, Config& config, FirstError& error) {
   try {
     YamlReader reader(LoadSingleDocument(std::string(text)), "", error);
     VisitOptions(config, reader);
     reader.RefuseUnknown();
+  } catch (const YAML::DeepRecursion& exception) {
+    error.Add(exception.mark, "", "nested too deeply");
   } catch (const YAML::Exception& exception) {
-    error.Add(exception.mark, "", exception.msg);
+    const bool tab = Indentation(text, exception.mark.line).find('\t') != std::string_view::npos;
+    error.Add(exception.mark, "", tab ? "a tab in the indentation, expected spaces" : exception.msg);
   }
 }
 

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr char kFile[] = "/etc/inferd/inferd.yaml";
+const std::string kDeep(5000, '[');
 constexpr char kOneModel[] = "models:\n  - name: chat\n    path: chat.gguf\n";
 
 std::string ErrorOf(std::string_view text) {
@@ -154,6 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"TheDefaultPortOfAnother", "listen:\n  http: 127.0.0.1:8090\nmodels: []\n", " listen.grpc: "},
         BadConfig{"AllBodiesBelowOne", "limits: {body: 2MiB, all_bodies: 1MiB}\nmodels: []\n",
                   "1: limits.all_bodies: 1048576 bytes are less than limits.body"},
+        BadConfig{"Tab", "models: []\nlimits:\n\tbody: 1MiB\n", "3: a tab in the indentation, expected spaces"},
+        BadConfig{"Depth", kDeep.c_str(), "1: nested too deeply"},
         BadConfig{"BrokenYaml", "log: {level: info\n", "2: "},
         BadConfig{"TheFirstOfTwo", "limits: {body: x}\nlog: {level: y}\n", "1: limits.body"}),
     [](const auto& info) { return std::string(info.param.rule); });

@@ -85,6 +85,7 @@ absl::StatusOr<std::vector<uint32_t>> ParseCpuList(std::string_view text) {
       InvalidArgument("\"{}\" is not a list of processors such as 0-3,8 (each of 0..{})", text, kMaxCpu);
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find(','));
+    if (part.size() + 1 == text.size()) return wrong;  // nothing after the last comma
     text.remove_prefix(std::min(part.size() + 1, text.size()));
     const size_t dash = part.find('-');
     const auto first = ParseWholeNumber(part.substr(0, dash));

@@ -59,7 +59,7 @@ TEST(CpuList, IsReadAsTheKernelWritesIt) {
   EXPECT_EQ(ParseCpuList("0-3,8").value(), (std::vector<uint32_t>{0, 1, 2, 3, 8}));
   EXPECT_EQ(ParseCpuList("5,1-2,2").value(), (std::vector<uint32_t>{1, 2, 5}));
   EXPECT_TRUE(ParseCpuList("").value().empty());
-  for (const char* text : {"3-1", "a", "0-", "-1", "0--1", "1024", "0,,1", " 1", "0-99999999999999999999"}) {
+  for (const char* text : {"3-1", "a", "0-", "-1", "0--1", "1024", "0,,1", "0,", ",", " 1", "0-99999999999999999999"}) {
     EXPECT_FALSE(ParseCpuList(text).ok()) << text;
   }
 }

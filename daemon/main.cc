@@ -50,7 +50,7 @@ int PrintVersion(const std::string& programs) {
   int status = 0;
   const int error = posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environ);
   if (error != 0 || waitpid(pid, &status, 0) != pid || status != 0) {
-    PrintStderr("inferd: kernels unknown, {} --isa failed\n", program);
+    PrintError("inferd", fmt::format("kernels unknown, {} --isa failed", program));
     return kExitFailed;
   }
   return kExitDone;
@@ -63,7 +63,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Refuse(const absl::Status& status) {
-  PrintStderr("inferd: {}\n", MessageOf(status));
+  PrintError("inferd", MessageOf(status));
   return kExitUsage;
 }
 
@@ -90,7 +90,7 @@ int Serve(const Flags& flags, const config::Config& config) {
 absl::StatusOr<config::Config> ConfigToPrint(const std::string& file, bool named) {
   absl::StatusOr<config::Config> config = config::LoadConfig(file);
   if (named || !absl::IsNotFound(config.status())) return config;
-  PrintStderr("inferd: {} is not there: these are the defaults\n", file);
+  PrintError("inferd", file + " is not there: these are the defaults");
   return config::ParseConfig("models: []", file);
 }
 

@@ -23,7 +23,7 @@ constexpr char kHelp[] =
     "  /quit           leave; so does Ctrl-D\n"
     "  Ctrl-C stops an answer.\n";
 
-void PrintError(const absl::Status& status) { PrintStderr("inferctl: {}\n", Printable(MessageOf(status))); }
+void PrintError(const absl::Status& status) { inferd::PrintError("inferctl", MessageOf(status)); }
 
 void PrintFacts(const AnswerFacts& facts) {
   if (facts.interrupted) return Print("\x1b[2m[stopped]\x1b[0m\n");
@@ -47,6 +47,7 @@ bool RunCommand(const std::string& line, Conversation& conversation) {
   } else if (command == "/model" && !rest.empty()) {
     conversation.SetModel(rest);
   } else {
+    if (command != "/help") Print("{} is no command; these are:\n", Printable(line));
     Print("{}", kHelp);
   }
   return true;
@@ -86,6 +87,7 @@ int RunChat(std::shared_ptr<grpc::Channel> channel, const ChatOptions& options, 
     }
     const absl::Status status = AskAndPrint(conversation, *line, interrupts);
     if (!status.ok()) PrintError(status);
+    if (absl::IsOutOfRange(status) && editor.interactive()) Print("/reset forgets the conversation.\n");
     if (status.ok() && editor.interactive()) PrintFacts(conversation.facts());
     // A script wants to know; a person has seen it.
     if (!status.ok() && !editor.interactive()) exit_code = kExitFailed;

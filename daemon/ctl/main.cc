@@ -45,19 +45,20 @@ void AddViews(CLI::App& app, Flags& flags) {
   CLI::App* const models = app.add_subcommand("models", "what can be asked, with sizes");
   models->add_flag("--json", flags.json, "as one JSON object");
   CLI::App* const top = app.add_subcommand("top", "requests, tokens a second and memory of each worker, every second");
-  top->add_option("--rounds", flags.rounds, "end after so many");
+  top->add_option("--rounds", flags.rounds, "end after so many")->check(CLI::NonNegativeNumber);
 }
 
 void AddChat(CLI::App& app, Flags& flags) {
   CLI::App* const chat = app.add_subcommand("chat", "talk to a model on the terminal; /help lists the commands there");
   chat->add_option("model", flags.model, "name or alias; without it \"default\", or the first that is ready");
-  chat->add_option("-m,--message", flags.message, "ask this (-: what standard input has), print the answer and end");
+  chat->add_option("-m,--message", flags.message, "ask this (-: what standard input has), print the answer and end")
+      ->check([](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); });
   chat->add_option("--system", flags.chat.system, "what the model is told before the conversation");
   chat->add_option("--temperature", flags.chat.temperature,
                    "0 always picks the likeliest token; default 0.7, with --message 0")
       ->check(CLI::Range(0.0, 2.0));
-  chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer");
-  chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer");
+  chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer")->check(CLI::NonNegativeNumber);
+  chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer")->check(CLI::NonNegativeNumber);
   chat->add_option("--key-file", flags.key_file, "file with the API key, where the daemon asks for one");
 }
 
@@ -75,7 +76,7 @@ void AddChanges(CLI::App& app, Flags& flags) {
 
   CLI::App* const unload = app.add_subcommand("unload", "finish a model's requests and end its workers");
   unload->add_option("model", flags.model, "name")->required();
-  unload->add_option("version", flags.version, "this version alone");
+  unload->add_option("version", flags.version, "this version alone")->check(CLI::PositiveNumber);
   unload->add_option("--drain", flags.drain, "time for running requests, e.g. 30s");
 
   CLI::App* const swap = app.add_subcommand("swap", "replace the file behind a name while requests run");
@@ -168,7 +169,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   if (!flags.drain.empty()) {
     const absl::StatusOr<Milliseconds> parsed = config::ParseDuration(flags.drain);
     if (!parsed.ok()) {
-      PrintStderr("inferctl: {}\n", MessageOf(parsed.status()));
+      PrintError("inferctl", MessageOf(parsed.status()));
       return kExitUsage;
     }
     drain = *parsed;
@@ -178,7 +179,7 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   absl::StatusOr<UniqueFd> interrupts = UniqueFd();
   if (verb == "chat" || verb == "top") interrupts = OpenSignalFd({SIGINT});
   if (!interrupts.ok()) {
-    PrintStderr("inferctl: {}\n", MessageOf(interrupts.status()));
+    PrintError("inferctl", MessageOf(interrupts.status()));
     return kExitFailed;
   }
   const AdminClient client(flags.admin, flags.certificates);
@@ -213,7 +214,7 @@ int Main(int argc, char** argv) {
   AddChanges(app, flags);
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   if (const absl::Status status = Prepare(flags); !status.ok()) {
-    PrintStderr("inferctl: {}\n", MessageOf(status));
+    PrintError("inferctl", MessageOf(status));
     return kExitUsage;
   }
   return FinishOutput("inferctl", RunVerb(app.get_subcommands().front()->get_name(), flags));

@@ -8,7 +8,7 @@
 #include <boost/json.hpp>
 #include <vector>
 
-#include "config/base/json_string.h"
+#include "config/base/print.h"
 #include "inferd/v1/admin.pb.h"
 #include "inferd/v1/inference.pb.h"
 
@@ -134,23 +134,6 @@ Row WorkerRow(const v1::WorkerStatus& worker, int64_t now_seconds) {
 
 }  // namespace
 
-std::string Printable(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t length = Utf8CharacterLength(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    const bool control = (length == 1 && (first < 0x20 || first == 0x7f) && first != '\n' && first != '\t') ||
-                         (length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
-    if (length == 0 || control) {
-      out += "\uFFFD";
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return out;
-}
-
 std::string StatusTable(const v1::StatusResponse& status, WallTime now) {
   const int64_t now_seconds = std::chrono::system_clock::to_time_t(now);
   std::string out =
@@ -193,9 +176,11 @@ std::string ModelsTable(const v1::ListModelsResponse& models) {
   std::vector<Row> rows = {
       {"NAME", "STATE", "ARCHITECTURE", "QUANTIZATION", "PARAMETERS", "CONTEXT", "SIZE", "ALIASES"}};
   for (const v1::ModelInfo& model : models.models()) {
+    const auto known = [](uint64_t value, std::string text) { return value > 0 ? std::move(text) : "-"; };
     rows.push_back({model.name(), OrDash(model.state()), OrDash(model.architecture()), OrDash(model.quantization()),
-                    fmt::format("{:.0f}M", static_cast<double>(model.parameters()) / 1e6),
-                    std::to_string(model.context_tokens()), fmt::format("{} MiB", model.size_bytes() >> 20),
+                    known(model.parameters(), fmt::format("{:.0f}M", static_cast<double>(model.parameters()) / 1e6)),
+                    known(model.context_tokens(), std::to_string(model.context_tokens())),
+                    known(model.size_bytes(), fmt::format("{} MiB", model.size_bytes() >> 20)),
                     Names(model.aliases())});
   }
   return rows.size() > 1 ? Printable(Table(rows)) : "no models\n";

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "config/base/clock.h"
 
@@ -23,8 +22,5 @@ std::string StatusJson(const v1::StatusResponse& status);
 
 std::string ModelsTable(const v1::ListModelsResponse& models);
 std::string ModelsJson(const v1::ListModelsResponse& models);
-
-// `text` with every control character but newline and tab replaced, so that it cannot drive a terminal.
-std::string Printable(std::string_view text);
 
 }  // namespace inferd::daemon

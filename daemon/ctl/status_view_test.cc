@@ -60,21 +60,6 @@ TEST(StatusTable, CannotDriveTheTerminal) {
   EXPECT_THAT(text, Not(HasSubstr("\r")));
 }
 
-TEST(Printable, KeepsTextAndReplacesControls) {
-  const std::pair<std::string, std::string> cases[] = {
-      {"a\tb\nc", "a\tb\nc"},
-      {"grün 語 🙂", "grün 語 🙂"},
-      {"\x1b]0;title\x07", "\uFFFD]0;title\uFFFD"},
-      {"\x7f", "\uFFFD"},
-      {"\xc2\x9b"
-       "31m",
-       "\uFFFD"
-       "31m"},  // CSI as one character
-      {"\xff", "\uFFFD"},
-  };
-  for (const auto& [text, printable] : cases) EXPECT_EQ(Printable(text), printable);
-}
-
 TEST(ModelsTable, SaysWhenThereAreNone) {
   EXPECT_EQ(ModelsTable({}), "no models\n");
   v1::ListModelsResponse models;
@@ -84,6 +69,11 @@ TEST(ModelsTable, SaysWhenThereAreNone) {
   model.set_size_bytes(98 << 20);
   EXPECT_THAT(ModelsTable(models), HasSubstr("135M"));
   EXPECT_THAT(ModelsTable(models), HasSubstr("98 MiB"));
+  models.mutable_models(0)->clear_parameters();
+  models.mutable_models(0)->clear_size_bytes();
+  models.mutable_models(0)->set_state("FAILED");
+  EXPECT_THAT(ModelsTable(models), testing::Not(HasSubstr("0M")));
+  EXPECT_THAT(ModelsTable(models), testing::Not(HasSubstr("MiB")));
 }
 
 }  // namespace

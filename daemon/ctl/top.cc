@@ -34,8 +34,8 @@ class WorkerWatch {
     const auto rate = [&](uint64_t is, uint64_t was) {
       return is < was ? 0.0 : static_cast<double>(is - was) / seconds;
     };
-    // Of the prompts since the last look; at the first, of all.
-    const bool first = before.prompt_tokens == kNever;
+    // Of the prompts since the last look; of all at the first look, and where the worker has begun anew.
+    const bool first = before.prompt_tokens == kNever || stats.prompt_tokens() < before.prompt_tokens;
     const double cached = Percent(stats.cached_prompt_tokens() - (first ? 0 : before.cached_tokens),
                                   stats.prompt_tokens() - (first ? 0 : before.prompt_tokens));
     const std::string line = fmt::format(
@@ -71,17 +71,14 @@ class WorkerWatch {
 
 }  // namespace
 
-int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
+grpc::Status Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
   WorkerWatch watch;
   const bool clears = isatty(STDOUT_FILENO) != 0;
   for (uint64_t round = 0; rounds == 0 || round < rounds; ++round) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::StatusResponse status;
-    if (const grpc::Status result = admin.Status(&context, {}, &status); !result.ok()) {
-      PrintStderr("inferctl: {}\n", Printable(result.error_message()));
-      return kExitFailed;
-    }
+    if (const grpc::Status result = admin.Status(&context, {}, &status); !result.ok()) return result;
     std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>7} {:>8}\n", "MODEL", "STATE",
                                    "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB");
     for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
@@ -91,7 +88,7 @@ int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
     const bool last = rounds != 0 && round + 1 == rounds;
     if (!last && poll(&entry, 1, kIntervalMilliseconds) > 0) break;
   }
-  return kExitDone;
+  return grpc::Status::OK;
 }
 
 }  // namespace inferd::daemon

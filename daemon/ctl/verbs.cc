@@ -18,7 +18,7 @@
 
 namespace inferd::daemon {
 
-int Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts);  // top.cc
+grpc::Status Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts);  // top.cc
 
 namespace {
 
@@ -63,11 +63,12 @@ struct AdminClient::Impl {
     if (status.ok()) return kExitDone;
     std::string message = status.error_message();
     if (message.empty()) message = fmt::format("gRPC status {}", static_cast<int>(status.error_code()));
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    // An inferd that ends, or whose gateway does, is UNAVAILABLE too.
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE && message.find("failed to connect") == 0) {
       message =
           fmt::format("no inferd answers at {} (is it running? --admin or --config say where): {}", address, message);
     }
-    PrintStderr("inferctl: {}\n", Printable(message));
+    PrintError("inferctl", message);
     return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? kExitUsage : kExitFailed;
   }
 
@@ -117,7 +118,7 @@ int AdminClient::Chat(ChatOptions options, const std::string& message, int inter
   if (const grpc::Status status = impl_->GetStatus(daemon); !status.ok()) return impl_->ExitCode(status);
   if (options.model.empty()) options.model = DefaultModel(daemon);
   if (options.model.empty()) {
-    PrintStderr("inferctl: no model is ready; `inferctl status` says why\n");
+    PrintError("inferctl", "no model is ready; `inferctl status` says why");
     return kExitFailed;
   }
   // A single answer is for scripts and first looks: the same each time.
@@ -197,7 +198,7 @@ int AdminClient::Traffic(const std::string& model, const std::vector<std::string
     const auto version = config::ParseWholeNumber(std::string_view(word).substr(0, equals));
     const auto weight = config::ParseWholeNumber(equals == word.npos ? "" : std::string_view(word).substr(equals + 1));
     if (!version.ok() || !weight.ok() || *weight > 100) {
-      PrintStderr("inferctl: \"{}\" is not VERSION=WEIGHT with a weight of 0..100\n", Printable(word));
+      PrintError("inferctl", fmt::format("\"{}\" is not VERSION=WEIGHT with a weight of 0..100", word));
       return kExitUsage;
     }
     (*request.mutable_weights())[*version] = static_cast<uint32_t>(*weight);
@@ -227,6 +228,8 @@ int AdminClient::RestartGateway() const {
   return impl_->ExitCode(status);
 }
 
-int AdminClient::Top(uint64_t rounds, int interrupts) const { return daemon::Top(*impl_->stub, rounds, interrupts); }
+int AdminClient::Top(uint64_t rounds, int interrupts) const {
+  return impl_->ExitCode(daemon::Top(*impl_->stub, rounds, interrupts));
+}
 
 }  // namespace inferd::daemon

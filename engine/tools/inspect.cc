@@ -108,13 +108,15 @@ json::object TensorJson(const Tensor& tensor) {
 
 void PrintJson(const GgufFile& file) {
   json::object metadata;
-  for (const Entry& entry : file.entries()) metadata[entry.key] = std::visit(ToJson{entry.type}, entry.value);
+  for (const Entry& entry : file.entries()) {
+    metadata[JsonText(entry.key).get_string()] = std::visit(ToJson{entry.type}, entry.value);
+  }
   json::array tensors;
   for (const Tensor& tensor : file.tensors()) tensors.push_back(TensorJson(tensor));
-  const json::object out = {{"path", file.path()},           {"version", file.version()},
-                            {"parts", file.parts()},         {"size_bytes", file.size_bytes()},
-                            {"alignment", file.alignment()}, {"metadata", std::move(metadata)},
-                            {"tensors", std::move(tensors)}};
+  const json::object out = {
+      {"path", inferd::Printable(file.path())}, {"version", file.version()},     {"parts", file.parts()},
+      {"size_bytes", file.size_bytes()},        {"alignment", file.alignment()}, {"metadata", std::move(metadata)},
+      {"tensors", std::move(tensors)}};
   Print("{}\n", json::serialize(out));
 }
 
@@ -151,7 +153,7 @@ void PrintText(const GgufFile& file) {
         file.size_bytes(), file.alignment());
   Print("\n{} metadata entries\n", file.entries().size());
   for (const Entry& entry : file.entries()) {
-    Print("  {:<44} {:<10} {}\n", gguf::Printable(entry.key), TypeText(entry), ShortValue(entry));
+    Print("  {:<44} {:<10} {}\n", gguf::Printable(entry.key), TypeText(entry), Printable(ShortValue(entry)));
   }
   uint64_t parameters = 0;
   Print("\n{} tensors\n", file.tensors().size());

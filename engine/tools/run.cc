@@ -150,7 +150,7 @@ absl::Status Run(const Options& options) {
   ASSIGN_OR_RETURN(const engine::Finished end, reader.ReadAll([&](const std::string& piece) {
     text += piece;
     if (options.as_json) return;
-    Print("{}", piece);
+    Print("{}", Printable(piece));
     std::fflush(stdout);
   }));
   if (!end.error.empty()) return Internal("{}", end.error);
@@ -170,11 +170,15 @@ void AddRun(CLI::App& program, Action& action) {
   verb->add_option("--context", options->context, "tokens of prompt and answer")
       ->check(CLI::Range(64, 1 << 24))
       ->capture_default_str();
-  verb->add_option("--max-tokens", options->max_tokens, "longest answer")->capture_default_str();
+  verb->add_option("--max-tokens", options->max_tokens, "longest answer")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb->add_option("--temperature", options->temperature, "0 takes the likeliest token")
       ->check(CLI::Range(0.0, 2.0))
       ->capture_default_str();
-  verb->add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
+  verb->add_option("--seed", options->seed, "of the random numbers")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print the answer and its timings as JSON");
   verb->callback([options, &action] { action = [options] { return Run(*options); }; });

@@ -102,12 +102,13 @@ absl::Status Verify(const Options& options) {
   if (options.as_json) {
     json::array out;
     for (const Check& check : checks) {
-      out.push_back({{"check", check.name}, {"ok", check.status.ok()}, {"detail", check.detail}});
+      out.push_back({{"check", check.name}, {"ok", check.status.ok()}, {"detail", Printable(check.detail)}});
     }
-    Print("{}\n", json::serialize(json::object{{"path", options.path}, {"ok", ok}, {"checks", std::move(out)}}));
+    Print("{}\n",
+          json::serialize(json::object{{"path", Printable(options.path)}, {"ok", ok}, {"checks", std::move(out)}}));
   } else {
     for (const Check& check : checks) {
-      Print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, check.detail);
+      Print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, Printable(check.detail));
     }
   }
   if (ok) return absl::OkStatus();

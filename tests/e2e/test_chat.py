@@ -18,6 +18,8 @@ def test_one_question_by_its_short_name_or_from_standard_input(daemon):
     assert chat(daemon, "-m", "-", input=question + "\n").stdout == asked.stdout
     empty = chat(daemon, "-m", "-", input="")
     assert empty.returncode == 2 and "standard input is empty" in empty.stderr
+    nothing = chat(daemon, "-m", "", input=question)
+    assert nothing.returncode == 2 and "--message: is empty" in nothing.stderr and not nothing.stdout, "a script's empty variable is no conversation"
 
 
 def test_the_system_message_counts(daemon):

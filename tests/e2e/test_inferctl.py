@@ -77,6 +77,8 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat):
     chat.type("\x03")
     chat.expect(r"\[stopped\]", 20)
     chat.expect("> ")
+    chat.type("/nonsense\n")
+    chat.expect("/nonsense is no command")
     chat.type("/help\n")
     chat.expect("/reset")
     chat.type("\x04")
@@ -88,6 +90,15 @@ def test_system_message_is_told(chat):
     chat.expect("system message is set")
 
 
+def test_a_conversation_that_is_too_long_says_what_to_do(chat):
+    chat.type("a " * 2100 + "\n")
+    chat.expect("maximum context length is 2048 tokens")
+    chat.expect("/reset forgets the conversation")
+    chat.expect("> ")
+    chat.type("What is the capital of France? Answer in one sentence.\n")
+    assert "Paris" in chat.expect(r"\[\d+ tokens, .*?\]")
+
+
 def test_status_and_models(daemon):
     text = daemon.inferctl("status").stdout
     assert "smollm2" in text and "READY" in text
@@ -97,7 +108,9 @@ def test_status_and_models(daemon):
 
 
 @pytest.mark.parametrize("arguments,code,words", [
-    (["--admin", "unix:/nowhere/admin.sock", "status"], 1, ["/nowhere/admin.sock"]),
+    (["--admin", "unix:/nowhere/admin.sock", "status"], 1, ["no inferd answers at unix:/nowhere/admin.sock"]),
+    (["--admin", "unix:/nowhere/admin.sock", "top"], 1, ["no inferd answers at unix:/nowhere/admin.sock"]),
+    (["chat", "--seed", "-1"], 2, ["--seed", "-1"]), (["chat", "--max-tokens", "-1"], 2, ["--max-tokens", "-1"]),
     (["fly"], 2, ["fly"]), ([], 2, ["subcommand"]), (["chat", "--temperature", "9"], 2, ["temperature"]),
 ])
 def test_mistakes_are_explained(arguments, code, words):

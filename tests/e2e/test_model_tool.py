@@ -1,0 +1,100 @@
+"""inferd-model inspect and verify: on the real model, on the same model damaged, on files that mean harm."""
+import json
+import struct
+import subprocess
+
+import pytest
+from daemon import BIN
+
+
+def tool(*arguments, **options):
+    return subprocess.run([BIN / "inferd-model", *map(str, arguments)], capture_output=True, timeout=60, **options)
+
+
+def text(data):
+    return struct.pack("<Q", len(data)) + data
+
+
+def gguf(entries, tensors=0, rest=b""):
+    """Version 3; each entry is a key and its type and value, as bytes."""
+    return b"GGUF" + struct.pack("<IQQ", 3, tensors, len(entries)) + b"".join(text(key) + value for key, value in entries) + rest
+
+
+def string(data):
+    return struct.pack("<I", 8) + text(data)
+
+
+def test_inspect_shows_metadata_and_tensors(model_path):
+    shown = tool("inspect", model_path)
+    assert shown.returncode == 0 and not shown.stderr
+    out = shown.stdout.decode()
+    assert "general.architecture" in out and '"llama"' in out and "token_embd.weight" in out and "134515008 parameters" in out
+    whole = tool("inspect", model_path, "--json")
+    file = json.loads(whole.stdout)
+    assert whole.returncode == 0 and file["version"] == 3 and file["size_bytes"] == 98362432
+    assert file["metadata"]["llama.block_count"] == 30 and len(file["metadata"]["tokenizer.ggml.tokens"]) == 49152
+    embedding = next(tensor for tensor in file["tensors"] if tensor["name"] == "token_embd.weight")
+    assert embedding["shape"] == [576, 49152] and embedding["type"] == "Q8_0" and embedding["bytes"] == 576 * 49152 // 32 * 34
+
+
+def test_verify_makes_every_check(model_path):
+    result = tool("verify", model_path)
+    lines = result.stdout.decode().splitlines()
+    assert result.returncode == 0 and [line.split()[:2] for line in lines] == [
+        ["ok", "file"], ["ok", "model"], ["ok", "tokenizer"], ["ok", "template"], ["ok", "forward"]]
+    checks = json.loads(tool("verify", model_path, "--json").stdout)
+    assert checks["ok"] and [check["check"] for check in checks["checks"]] == ["file", "model", "tokenizer", "template", "forward"]
+
+
+def damaged(model_path, folder, old, new):
+    """A copy of the model with one value replaced by another of the same length."""
+    data = open(model_path, "rb").read()
+    assert len(old) == len(new) and data.count(old, 0, 4 << 20) >= 1
+    path = folder / "damaged.gguf"
+    path.write_bytes(data.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize("check,old,new,words", [
+    ("file", b"GGUF\x03", b"GGUF\x04", "version: 4"),
+    ("model", text(b"llama.block_count"), text(b"llama.block_counx"), "llama.block_count: is missing"),
+    ("model", text(b"token_embd.weight"), text(b"token_embx.weight"), "token_embd.weight"),
+    ("model", string(b"llama"), string(b"lluma"), "lluma"),
+    ("tokenizer", string(b"gpt2"), string(b"gpt9"), "gpt9"),
+    ("template", b"{% for message in messages %}", b"{% far message in messages %}", "tokenizer.chat_template"),
+])
+def test_verify_names_what_is_wrong(model_path, tmp_path, check, old, new, words):
+    path = damaged(model_path, tmp_path, old, new)
+    result = tool("verify", path)
+    last = result.stdout.decode().splitlines()[-1]
+    assert result.returncode == 1 and last.split()[:2] == ["FAILED", check] and words in last, last
+    assert result.stderr.decode() == f"inferd-model: {path}: {check} failed\n"
+    assert json.loads(tool("verify", path, "--json").stdout)["ok"] is False
+
+
+@pytest.mark.parametrize("content,words", [
+    (None, "No such file"), (b"", "file is empty"), (b"GGUF", "version"), (b"something else", "magic"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 2**63 - 1, 0), "tensors declared"),
+    (b"GGUF" + struct.pack("<IQQ", 3, 0, 2**63 - 1), "metadata"),
+])
+def test_what_is_no_model_is_one_line(tmp_path, content, words):
+    path = tmp_path / "a.gguf"
+    if content is not None:
+        path.write_bytes(content)
+    result = tool("inspect", path)
+    error = result.stderr.decode()
+    assert result.returncode == 1 and not result.stdout
+    assert error.startswith(f"inferd-model: {path}: ") and words in error and error.count("\n") == 1, error
+
+
+def test_a_hostile_file_drives_no_terminal_and_makes_valid_json(tmp_path):
+    evil = b"\x1b]0;title\x07\xc2\x9b31m"
+    path = tmp_path / "evil.gguf"
+    path.write_bytes(gguf([(b"general.architecture", string(evil)), (b"key \xff " + evil, string(b"\xff" + evil)), (b"plain " + evil, string(evil))]))
+    for verb in ("inspect", "verify"):
+        result = tool(verb, path)
+        for output in (result.stdout, result.stderr):
+            assert not any(byte in output for byte in (b"\x1b", b"\x07", b"\xc2\x9b")), output
+        file = json.loads(tool(verb, path, "--json").stdout)
+        assert file["path"] == str(path)
+    assert "31m" in result.stderr.decode() or "31m" in result.stdout.decode()
