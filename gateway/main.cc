@@ -1,7 +1,9 @@
 // inferd-gateway: speaks HTTP and gRPC to clients, and to the workers that the supervisor names.
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <string>
 
 #include "absl/synchronization/notification.h"
@@ -26,15 +28,21 @@ struct Flags {
   ChildDescriptors child;
 };
 
-absl::StatusOr<UniqueFd> ListeningSocket(int inherited, const Address& address) {
-  if (inherited >= 0) return UniqueFd(inherited);
-  return Listen(address);
+absl::StatusOr<UniqueFd> ListeningSocket(std::string_view flag, int inherited, const Address& address) {
+  if (inherited < 0) return Listen(address);
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (getsockopt(inherited, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) {
+    return FromErrno(errno, fmt::format("{} {}", flag, inherited));
+  }
+  if (listens == 0) return InvalidArgument("{} {}: is a socket that does not listen", flag, inherited);
+  return UniqueFd(inherited);
 }
 
 absl::StatusOr<GatewaySockets> OpenSockets(const Flags& flags, const config::Config& config) {
   GatewaySockets sockets;
-  ASSIGN_OR_RETURN(sockets.http, ListeningSocket(flags.http_fd, config.listen.http));
-  ASSIGN_OR_RETURN(sockets.grpc, ListeningSocket(flags.grpc_fd, config.listen.grpc));
+  ASSIGN_OR_RETURN(sockets.http, ListeningSocket("--http-fd", flags.http_fd, config.listen.http));
+  ASSIGN_OR_RETURN(sockets.grpc, ListeningSocket("--grpc-fd", flags.grpc_fd, config.listen.grpc));
   sockets.health_name = flags.health_name;
   sockets.admin = flags.admin.empty() ? config.listen.admin.ToString() : flags.admin;
   LogInfo("listening", {{"http", BoundAddress(sockets.http.get()).ToString()},

@@ -12,6 +12,17 @@
 #include "gateway/routing/generation_set.h"
 
 namespace inferd::gateway {
+namespace {
+
+// As the worker says it: the time that is left when it gets the request is another one.
+absl::Status CheckDeadline(const v1::GenerateRequest& request) {
+  constexpr uint64_t kYearMilliseconds = uint64_t{1000} * 60 * 60 * 24 * 365;
+  if (!request.has_deadline_ms()) return absl::OkStatus();
+  if (request.deadline_ms() > 0 && request.deadline_ms() <= kYearMilliseconds) return absl::OkStatus();
+  return InvalidArgument("deadline_ms: {} is not in [1, {}]", request.deadline_ms(), kYearMilliseconds);
+}
+
+}  // namespace
 
 // Shared by the reactor (until OnDone) and the coroutine (until its end); whichever is last.
 struct GenerateReactor::State {
@@ -73,6 +84,7 @@ void GenerateReactor::OnDone() {
 Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {
   absl::StatusOr<std::string> model = state->call.Admit(state->access, state->request.model());
   absl::Status status = model.status();
+  if (status.ok()) status = CheckDeadline(state->request);
   if (status.ok()) status = CheckResumeTokens(state->request);
   if (status.ok()) {
     state->request.set_model(*model);
@@ -97,9 +109,8 @@ Task<absl::Status> GenerateReactor::SendEvents(State& state) {
   options.request_id = call.request_id;
   options.deadline = call.deadline;
   if (state.request.has_deadline_ms()) {
-    constexpr uint64_t kLongest = 24 * 3600 * 1000;
-    auto asked = std::chrono::milliseconds(std::min(state.request.deadline_ms(), kLongest));
-    options.deadline = std::min(options.deadline, state.call.arrived() + asked);
+    options.deadline =
+        std::min(options.deadline, state.call.arrived() + std::chrono::milliseconds(state.request.deadline_ms()));
   }
   std::vector<v1::GenerateRequest> requests;
   requests.push_back(std::move(state.request));

@@ -2,6 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <vector>
 
 #include "gateway/auth/access.h"
 #include "gateway/grpc/generate_reactor.h"
@@ -62,11 +63,13 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
   absl::Status status = unary->call.AdmitWithoutModel(access);
   if (status.ok()) {
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
+    std::vector<const ModelRoute*> routes;
     for (const ModelRoute& route : table->models()) {
-      if (!unary->call.MaySee(route.model)) continue;
-      v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, route, unary->call.id(), executor);
-      *unary->response.add_models() = std::move(info);
+      if (unary->call.MaySee(route.model)) routes.push_back(&route);
     }
+    std::vector<v1::ModelInfo> infos =
+        co_await AskForModelInfos(serving.upstream, std::move(routes), unary->call.id(), executor);
+    for (v1::ModelInfo& info : infos) *unary->response.add_models() = std::move(info);
   }
   unary->reactor->Finish(unary->call.End(status));
   unary->calls.Leave();

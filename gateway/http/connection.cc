@@ -25,6 +25,8 @@ constexpr uint64_t kSkippableBodyBytes = 64 * 1024;
 // Bytes of chunk framing that may come with a byte of content, and for an empty body.
 constexpr uint64_t kFramingBytesPerByte = 8;
 constexpr uint64_t kFramingBytes = 64 * 1024;
+// For log and metrics alone: nobody is there to read an answer.
+constexpr int kClientClosedRequest = 499;
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -129,12 +131,12 @@ Task<bool> Connection::ServeRequest(std::string_view head) {
   Exchange exchange(*socket_, MakeRequestId(View(parser.get()["X-Request-Id"])));
   exchange.request = MakeRequest(parser.get(), parser.keep_alive(), *std::move(path));
   exchange.AllowKeepAlive(exchange.request.keep_alive && !shared_.draining);
-  if (too_large) {
-    exchange.ForbidKeepAlive();
-    co_await Answer(exchange, 413, fmt::format("the body is larger than {} bytes", options_.max_body_bytes));
-  } else if (std::optional<Response> refusal = application_.Refuse(exchange)) {
-    co_await SkipBody(exchange, parser);
+  if (too_large) exchange.ForbidKeepAlive();
+  if (std::optional<Response> refusal = application_.Refuse(exchange)) {
+    if (!too_large) co_await SkipBody(exchange, parser);
     co_await exchange.Respond(*std::move(refusal));
+  } else if (too_large) {
+    co_await Answer(exchange, 413, fmt::format("the body is larger than {} bytes", options_.max_body_bytes));
   } else {
     shared_.requests.Enter();
     co_await TakeAndHandle(exchange, parser);
@@ -149,7 +151,11 @@ Task<void> Connection::TakeAndHandle(Exchange& exchange, Parser& parser) {
   // Held until the answer is complete: what is made of a body is about as large.
   ByteShare share(options_.bodies);
   BodyResult body = co_await ReadBody(exchange, parser, share);
-  if (body == BodyResult::kClientGone) exchange.record.client_gone = true;
+  if (body == BodyResult::kClientGone) {
+    exchange.record.client_gone = true;
+    exchange.record.status = kClientClosedRequest;
+    exchange.record.error_code = "cancelled";
+  }
   if (body != BodyResult::kComplete) co_return;
   exchange.request.body = std::move(parser.get().body());
   try {
@@ -168,7 +174,9 @@ Task<void> Connection::TakeAndHandle(Exchange& exchange, Parser& parser) {
 Task<Connection::BodyResult> Connection::ReadBody(Exchange& exchange, Parser& parser, ByteShare& share) {
   std::string& input = socket_->input();
   bool room = share.GrowTo(parser.content_length().value_or(0));
-  if (room && !parser.is_done() && !exchange.request.Header("expect").empty() && input.empty()) {
+  // RFC 9110 section 10.1.1: a client of HTTP/1.0 cannot expect anything.
+  const bool expects = exchange.request.minor_version > 0 && !exchange.request.Header("expect").empty();
+  if (room && !parser.is_done() && expects && input.empty()) {
     if (!co_await socket_->WriteAll("HTTP/1.1 100 Continue\r\n\r\n")) co_return BodyResult::kClientGone;
   }
   TimePoint started = steady_clock::now();

@@ -121,6 +121,18 @@ TEST_F(ServerTest, LimitsTheBody) {
       413);
 }
 
+TEST_F(ServerTest, ARefusalGoesBeforeTheSizeOfTheBody) {
+  HttpOptions options;
+  options.max_body_bytes = 1000;
+  Start(options);
+  RawClient client(port_);
+  client.Send("POST /refuse HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n" + std::string(1001, 'b'));
+  RawClient::Reply reply = client.ReadReply();
+  EXPECT_EQ(reply.status, 401);
+  EXPECT_EQ(reply.headers["connection"], "close");
+  EXPECT_TRUE(client.IsClosed());
+}
+
 TEST_F(ServerTest, ALargeRefusedBodyStillGetsItsAnswer) {
   HttpOptions options;
   options.max_body_bytes = 1000;
@@ -181,6 +193,16 @@ TEST_F(ServerTest, MeetsExpect100AndNoOther) {
   client.Send("hi");
   EXPECT_EQ(client.ReadReply().body, "POST /e hi");
   EXPECT_EQ(Send("POST /e HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: magic\r\n\r\nhi").status, 417);
+}
+
+// RFC 9110 section 10.1.1: it would take the interim answer for the final one.
+TEST_F(ServerTest, IgnoresTheExpectationOfHttp10) {
+  Start();
+  RawClient client(port_);
+  client.Send("POST /e HTTP/1.0\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  client.CloseSendingSide();
+  EXPECT_NE(client.ReadReply().status, 100);
+  EXPECT_EQ(Send("POST /e HTTP/1.0\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\nhi").body, "POST /e hi");
 }
 
 TEST_F(ServerTest, DoesNotAskForTheBodyOfARefusedRequest) {

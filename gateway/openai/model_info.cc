@@ -1,5 +1,9 @@
 #include "gateway/openai/model_info.h"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <memory>
+
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/unary_call.h"
 
@@ -24,6 +28,21 @@ Task<v1::ModelInfo> AskWorker(Upstream& upstream, const VersionRoute& version, s
   co_return info;
 }
 
+// Answers that are waited for; shared with the coroutines that bring them.
+struct Asked {
+  Asked(size_t count, const Executor& executor) : infos(count), waiting(count), answered(executor) {}
+  std::vector<v1::ModelInfo> infos;
+  size_t waiting;
+  Signal answered;
+};
+
+Task<void> AskForOne(std::shared_ptr<Asked> asked, size_t index, Upstream& upstream, const ModelRoute& route,
+                     std::string request_id, Executor executor) {
+  asked->infos[index] = co_await AskForModelInfo(upstream, route, std::move(request_id), executor);
+  --asked->waiting;
+  asked->answered.Notify();
+}
+
 }  // namespace
 
 Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route, std::string request_id,
@@ -41,6 +60,17 @@ Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route,
   info.set_state(std::string(route.state()));
   if (info.created_unix_seconds() == 0) info.set_created_unix_seconds(info.updated_unix_seconds());
   co_return info;
+}
+
+Task<std::vector<v1::ModelInfo>> AskForModelInfos(Upstream& upstream, std::vector<const ModelRoute*> routes,
+                                                  std::string request_id, Executor executor) {
+  auto asked = std::make_shared<Asked>(routes.size(), executor);
+  for (size_t i = 0; i < routes.size(); ++i) {
+    boost::asio::co_spawn(executor, AskForOne(asked, i, upstream, *routes[i], request_id, executor),
+                          boost::asio::detached);
+  }
+  while (asked->waiting > 0) co_await asked->answered.Wait(TimePoint::max());
+  co_return std::move(asked->infos);
 }
 
 }  // namespace inferd::gateway

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "gateway/routing/generation.h"
 
@@ -12,5 +13,10 @@ namespace inferd::gateway {
 // Name, aliases, state, version and times are always set; the rest only if a worker serves and answers at once.
 Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route, std::string request_id,
                                     Executor executor);
+
+// The same of several models, in their order. All are asked at once: those that hang delay the answer together as long
+// as one. The routes have to outlive the call.
+Task<std::vector<v1::ModelInfo>> AskForModelInfos(Upstream& upstream, std::vector<const ModelRoute*> routes,
+                                                  std::string request_id, Executor executor);
 
 }  // namespace inferd::gateway

@@ -2,6 +2,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value_from.hpp>
+#include <vector>
 
 #include "config/api_keys.h"
 #include "config/base/status.h"
@@ -31,8 +32,7 @@ json::object MetaJson(const v1::ModelInfo& info) {
   return meta;
 }
 
-Task<json::object> ModelJson(const Serving& serving, Exchange& exchange, const ModelRoute& route) {
-  v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, route, exchange.request_id, exchange.executor());
+json::object ModelJson(const ModelRoute& route, const v1::ModelInfo& info) {
   json::object object;
   object["id"] = route.model;
   object["object"] = "model";
@@ -43,7 +43,7 @@ Task<json::object> ModelJson(const Serving& serving, Exchange& exchange, const M
   object["fingerprint"] = info.fingerprint();
   object["meta"] = MetaJson(info);
   object["status"] = info.state();
-  co_return object;
+  return object;
 }
 
 bool MaySee(const Exchange& exchange, const ModelRoute& route) {
@@ -54,12 +54,14 @@ bool MaySee(const Exchange& exchange, const ModelRoute& route) {
 
 Task<void> ServeModels(const Serving& serving, Exchange& exchange) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  json::array data;
+  std::vector<const ModelRoute*> routes;
   for (const ModelRoute& route : table->models()) {
-    if (!MaySee(exchange, route)) continue;
-    json::object object = co_await ModelJson(serving, exchange, route);
-    data.push_back(std::move(object));
+    if (MaySee(exchange, route)) routes.push_back(&route);
   }
+  const std::vector<v1::ModelInfo> infos =
+      co_await AskForModelInfos(serving.upstream, routes, exchange.request_id, exchange.executor());
+  json::array data;
+  for (size_t i = 0; i < routes.size(); ++i) data.push_back(ModelJson(*routes[i], infos[i]));
   json::object body;
   body["object"] = "list";
   body["data"] = std::move(data);
@@ -76,9 +78,9 @@ Task<void> ServeModel(const Serving& serving, Exchange& exchange) {
     co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", ValidText(id, 128)));
   }
   exchange.record.model = route->model;
-  json::object object = co_await ModelJson(serving, exchange, *route);
+  v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, *route, exchange.request_id, exchange.executor());
   Response response;
-  response.body = json::serialize(object);
+  response.body = json::serialize(ModelJson(*route, info));
   co_await exchange.Respond(std::move(response));
 }
 

@@ -1,10 +1,11 @@
 // gateway-stub: plays a worker, the supervisor's admin service, or both.
 //
-//   gateway-stub --listen unix:/tmp/w.sock --model chat
+//   gateway-stub --listen unix:/tmp/w.sock --model chat   [--together 2: models are listed for two at a time]
 //   gateway-stub --admin unix:/tmp/admin.sock --route chat=unix:/tmp/w.sock --route chat2=unix:/tmp/w2.sock
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,7 @@ void AddRoute(const std::string& text, v1::RouteSnapshot& snapshot) {
 
 int Run(const std::vector<std::string>& arguments) {
   std::string listen, admin, model = "chat";
+  int together = 0;
   v1::RouteSnapshot snapshot;
   snapshot.set_revision(1);
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
@@ -70,9 +72,11 @@ int Run(const std::vector<std::string>& arguments) {
     if (arguments[i] == "--listen") listen = value;
     if (arguments[i] == "--admin") admin = value;
     if (arguments[i] == "--model") model = value;
+    if (arguments[i] == "--together") together = std::atoi(value.c_str());
     if (arguments[i] == "--route") AddRoute(value, snapshot);
   }
   StubInference inference(model);
+  inference.set_together(together);
   StubWorker worker(inference, model);
   StubAdmin supervisor(snapshot);
   std::vector<std::unique_ptr<grpc::Server>> servers;

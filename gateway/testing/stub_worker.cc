@@ -235,8 +235,11 @@ grpc::Status StubInference::ApplyTemplate(grpc::ServerContext*, const v1::ApplyT
   return grpc::Status::OK;
 }
 
-grpc::Status StubInference::ListModels(grpc::ServerContext*, const v1::ListModelsRequest*,
+grpc::Status StubInference::ListModels(grpc::ServerContext* context, const v1::ListModelsRequest*,
                                        v1::ListModelsResponse* response) {
+  ++listed_;
+  absl::Notification never;
+  while (listed_ < together_ && !context->IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(5));
   v1::ModelInfo* model = response->add_models();
   model->set_name(model_);
   model->set_architecture("stub");

@@ -42,12 +42,17 @@ class StubInference : public v1::Inference::Service {
   grpc::Status ListModels(grpc::ServerContext* context, const v1::ListModelsRequest* request,
                           v1::ListModelsResponse* response) override;
 
+  // ListModels answers its first calls when so many have come.
+  void set_together(int calls) { together_ = calls; }
+
   // Calls of Generate that ended because the client cancelled.
   int cancelled() const { return cancelled_; }
   int running() const { return running_; }
 
  private:
   const std::string model_;
+  int together_ = 0;
+  std::atomic<int> listed_{0};
   std::atomic<int> cancelled_{0};
   std::atomic<int> running_{0};
 };

@@ -14,7 +14,8 @@ STUB = BUILD / "gateway" / "gateway-stub"
 class Gateway:
     """with Gateway(tmp_path) as gateway: gateway.http is the base address. The prompt tells the stub what to do."""
 
-    def __init__(self, folder, extra=None):
+    def __init__(self, folder, extra=None, worker_arguments=()):
+        self.worker_arguments = worker_arguments
         self.folder = pathlib.Path(folder)
         self.http_port, self.grpc_port = free_port(), free_port()
         self.http, self.grpc = f"http://127.0.0.1:{self.http_port}", f"127.0.0.1:{self.grpc_port}"
@@ -41,7 +42,7 @@ class Gateway:
         return process
 
     def start_worker(self):
-        self.worker = self.start_stub("--listen", self.worker_address, "--model", "chat")
+        self.worker = self.start_stub("--listen", self.worker_address, "--model", "chat", *self.worker_arguments)
 
     def kill_worker(self):
         self.worker.send_signal(signal.SIGKILL)

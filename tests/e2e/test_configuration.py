@@ -1,5 +1,7 @@
 """What the daemon says of a configuration: checks, starts and reloads refuse the same, with file and line."""
+import json
 import os
+import socket
 import subprocess
 
 import pytest
@@ -89,3 +91,15 @@ def test_output_that_cannot_be_written_is_a_failure(tmp_path, arguments):
 def test_usage_errors_begin_with_the_program(program):
     result = subprocess.run([BIN / program, "--nonsense"], capture_output=True, text=True, timeout=30)
     assert result.returncode == 2 and result.stderr.startswith(f"{program}: ") and "nonsense" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("descriptor,words", [("999", "Bad file descriptor"), ("0", "non-socket"), ("socket", "does not listen")])
+def test_a_gateway_names_a_descriptor_that_it_cannot_listen_on(tmp_path, descriptor, words):
+    config = write(tmp_path, f"keys:\n- {{name: a, sha256: {FOO}}}\n")
+    with socket.socket() as unused:
+        number = str(unused.fileno()) if descriptor == "socket" else descriptor
+        result = subprocess.run([BIN / "inferd-gateway", "--config", config, "--http-fd", number], stdin=subprocess.DEVNULL,
+                                pass_fds=[unused.fileno()], capture_output=True, text=True, timeout=30)
+    error = json.loads(result.stderr.splitlines()[-1])
+    assert result.returncode == 1 and error["level"] == "error", result.stderr
+    assert error["reason"].startswith(f"--http-fd {number}: ") and words in error["reason"], error

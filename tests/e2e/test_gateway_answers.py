@@ -2,6 +2,7 @@
 import http.client
 import json
 import socket
+import urllib.request
 
 import grpc
 import openai
@@ -166,3 +167,9 @@ def test_bodies_held_at_a_time_are_bounded(tmp_path, protos):
         connection.close()
         small = {"model": "chat", "prompt": "tokens=1 " + "x" * 60_000}
         wait_for(lambda: post(gateway, "/v1/completions", small)[0] == 200, 10, "the room that the ended stream gave back")
+
+
+def test_models_are_asked_all_at_once(tmp_path):
+    with Gateway(tmp_path, worker_arguments=["--together", "2"]) as gateway:
+        models = json.loads(urllib.request.urlopen(gateway.http + "/v1/models", timeout=10).read())["data"]
+    assert [(model["id"], model["meta"]["architecture"]) for model in models] == [("chat", "stub"), ("other", "stub")]

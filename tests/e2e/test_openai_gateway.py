@@ -206,6 +206,23 @@ def test_disconnect_before_the_answer_cancels_too(gateway):
     assert gateway.request_line("gone-1")["client_gone"]
 
 
+def test_a_body_that_breaks_off_is_logged_as_such(gateway):
+    with socket.create_connection(("127.0.0.1", gateway.http_port)) as connection:
+        connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                           b"X-Request-Id: broken-1\r\nContent-Length: 100\r\n\r\n{")
+    line = gateway.request_line("broken-1")
+    assert (line["status"], line["error"], line["client_gone"], line["endpoint"]) == (499, "cancelled", True, "/v1/completions")
+
+
+def test_a_body_that_is_too_large_counts_for_its_endpoint(gateway):
+    with socket.create_connection(("127.0.0.1", gateway.http_port)) as connection:
+        connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                           b"X-Request-Id: large-1\r\nContent-Length: 99999999\r\n\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 413 ")
+    line = gateway.request_line("large-1")
+    assert (line["status"], line["endpoint"]) == (413, "/v1/completions")
+
+
 def test_stream_goes_on_when_the_worker_is_killed(gateway, client):
     stream = client.chat.completions.create(model="chat", messages=ask("tokens=60 delay_us=20000"), stream=True,
                                             stream_options={"include_usage": True})
