@@ -2,6 +2,7 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_posix.h>
 #include <sys/socket.h>
 
@@ -286,6 +287,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supe
                                     config.listen.admin_tcp.ToString(), config.admin_tls.certificate,
                                     config.admin_tls.key);
   }
+  impl->server->GetHealthCheckService()->SetServingStatus("inferd.v1.Admin", true);
   supervisor.loop().WatchReadable(listening_fd, [listening_fd, server = impl->server.get()] {
     UniqueFd connection(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection) grpc::AddInsecureChannelFromFd(server, connection.Release());

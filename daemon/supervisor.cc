@@ -152,7 +152,10 @@ int Supervisor::Run() {
   impl_->gateway->Start();
   impl_->OnChange();
   impl_->loop->Run();
-  unlink(impl_->config.listen.admin.path.c_str());
+  const config::ListenOptions& listen = impl_->config.listen;
+  for (const Address* address : {&listen.http, &listen.grpc, &listen.admin}) {
+    if (address->is_unix()) unlink(address->path.c_str());
+  }
   impl_->manager.reset();  // sends what is waiting
   LogInfo("inferd ends");
   return kExitDone;

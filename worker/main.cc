@@ -12,6 +12,7 @@
 #include "config/base/address.h"
 #include "config/base/child_process.h"
 #include "config/base/log.h"
+#include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/environment.h"
 #include "config/load.h"
@@ -124,7 +125,10 @@ int Main(int argc, const char* const* argv) {
   absl::Notification stop;
   absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(
       {.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd}, [&stop](int) { stop.Notify(); });
-  if (!process.ok()) return kExitFailed;
+  if (!process.ok()) {
+    PrintError("inferd-worker", MessageOf(process.status()));
+    return kExitFailed;
+  }
   // An allocation that fails has a cause of its own for the supervisor, not that of an exception that nobody expects.
   std::set_new_handler([] { _exit(kExitOutOfMemory); });
   tzset();  // reads its file while files can be opened

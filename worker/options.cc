@@ -24,7 +24,8 @@ std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOpti
   CLI::App app("Serves one version of one model; started by inferd.", "inferd-worker");
   app.add_option("--config", options.config, "configuration file (YAML)")->required();
   app.add_option("--model", options.model, "name of the model in it")->required();
-  app.add_option("--model-version", options.version, "version that the supervisor counts");
+  app.add_option("--model-version", options.version, "version that the supervisor counts")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--listen", options.listen, "gRPC address: unix:/absolute/path or host:port")->required();
   app.add_option("--lifeline-fd", options.lifeline_fd, "pipe that ends with the supervisor");
   app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");

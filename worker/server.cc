@@ -14,6 +14,7 @@ namespace inferd::worker {
 namespace {
 
 constexpr char kInferenceService[] = "inferd.v1.Inference";
+constexpr char kWorkerService[] = "inferd.v1.Worker";
 // For the last events of calls; a watch of health never ends by itself.
 constexpr std::chrono::milliseconds kShutdownTime(300);
 
@@ -53,6 +54,7 @@ absl::StatusOr<std::unique_ptr<WorkerServer>> WorkerServer::Start(const Address&
   if (impl->server == nullptr) return Unavailable("listen: {} cannot be bound", address.ToString());
   impl->worker.OnDrain([server = impl.get()] { server->SetServing(false); });
   impl->SetServing(false);
+  impl->server->GetHealthCheckService()->SetServingStatus(kWorkerService, true);  // also while it loads or drains
   return std::unique_ptr<WorkerServer>(new WorkerServer(std::move(impl)));
 }
 

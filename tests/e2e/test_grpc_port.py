@@ -58,6 +58,8 @@ def test_user_text_cannot_forge_control_tokens(stub, protos):
     ({"model": "smollm2"}, grpc.StatusCode.INVALID_ARGUMENT, "prompt"),
     ({"model": "smollm2", "text": "x" * 20000}, grpc.StatusCode.OUT_OF_RANGE, "2048"),
     ({"model": "smollm2", "text": "x", "choices": 5000}, grpc.StatusCode.INVALID_ARGUMENT, "choices"),
+    ({"model": "smollm2", "text": "x", "deadline_ms": 0}, grpc.StatusCode.INVALID_ARGUMENT, "deadline_ms: 0"),
+    ({"model": "smollm2", "text": "x", "deadline_ms": 2**63}, grpc.StatusCode.INVALID_ARGUMENT, "deadline_ms: "),
 ])
 def test_errors_have_canonical_codes(stub, protos, fields, code, word):
     with pytest.raises(grpc.RpcError) as caught:
@@ -93,3 +95,11 @@ def test_health_and_reflection(channel):
     for service in ("", "inferd.v1.Inference"):
         assert health.Check(health_pb2.HealthCheckRequest(service=service)).status == health_pb2.HealthCheckResponse.SERVING
     assert "inferd.v1.Inference" in ProtoReflectionDescriptorDatabase(channel).get_services()
+
+
+def test_health_and_reflection_of_the_admin_socket(daemon):
+    with grpc.insecure_channel(daemon.admin) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        for service in ("", "inferd.v1.Admin"):
+            assert health.Check(health_pb2.HealthCheckRequest(service=service)).status == health_pb2.HealthCheckResponse.SERVING
+        assert "inferd.v1.Admin" in ProtoReflectionDescriptorDatabase(channel).get_services()

@@ -1,5 +1,7 @@
 """What happens to clients and processes when something dies or is asked to end."""
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -67,6 +69,23 @@ def test_sigterm_drains(own_daemon):
     assert status == 200 and answer["usage"]["completion_tokens"] == 60
 
 
+def test_unix_sockets_serve_and_are_gone_after_the_end(tmp_path, model_path):
+    listen = {name: f"unix:{tmp_path}/{name}.sock" for name in ("http", "grpc", "admin")}
+    daemon = Daemon(tmp_path, [{"name": "smollm2", "path": model_path, "context": 512, "kv_cache": {"bytes": "64MiB"}}],
+                    extra={"listen": listen}, start=False)
+    daemon.admin = listen["admin"]
+    daemon.start(ready=False)
+    try:
+        wait_for(lambda: daemon.inferctl("status", "--json").stdout.count('"state":"READY"') == 2, 30, "readiness")
+        answer = daemon.inferctl("chat", "--message", "Hi", "--max-tokens", "3")
+        assert answer.returncode == 0 and answer.stdout.strip(), answer.stderr
+        asked = subprocess.run(["curl", "-s", "--unix-socket", tmp_path / "http.sock", "http://inferd/health"], capture_output=True, text=True, timeout=20)
+        assert asked.stdout == '{"status":"ok"}'
+    finally:
+        assert daemon.stop() == 0
+    assert list(tmp_path.glob("*.sock")) == []
+
+
 def test_port_in_use_is_a_clear_error(tmp_path, model_path):
     daemon = Daemon(tmp_path, [{"name": "m", "path": model_path}], start=False)
     with socket.socket() as holder:
@@ -87,6 +106,24 @@ def test_missing_model_is_named_and_others_serve(tmp_path, model_path):
         assert status == 503 and "bad" in body
         state = wait_for(lambda: next((w for w in daemon.status()["workers"] if w["model"] == "bad" and w["state"] == "FAILED"), None), 30, "FAILED")
         assert "nowhere.gguf" in state["last_error"]
+
+
+def test_a_file_that_is_cut_off_while_it_is_mapped_ends_its_worker_alone(tmp_path, model_path):
+    victim = tmp_path / "victim.gguf"
+    shutil.copyfile(model_path, victim)
+    small = {"kv_cache": {"bytes": "64MiB"}, "context": 1024}
+    models = [{"name": "good", "path": model_path, **small}, {"name": "cut", "path": str(victim), **small}]
+    with Daemon(tmp_path, models) as daemon:
+        worker = lambda name: next(w for w in daemon.status()["workers"] if w["model"] == name)
+        good = worker("good")["pid"]
+        os.truncate(victim, 4 << 20)  # the weights are behind it
+        status, answer = daemon.post("/v1/completions", {**PROMPT, "model": "cut"})
+        assert status in (500, 503) and str(tmp_path) not in json.dumps(answer)
+        assert worker("cut")["exits"].get("signal", 0) >= 1
+        cut = wait_for(lambda: worker("cut") if worker("cut")["state"] == "FAILED" else None, 30, "FAILED")
+        assert "victim.gguf" in cut["last_error"] and "beyond the end of the file" in cut["last_error"]
+        assert daemon.post("/v1/completions", {**PROMPT, "model": "good"})[0] == 200 and worker("good")["pid"] == good
+        assert "Bus error" in daemon.log_path.read_text()
 
 
 @pytest.mark.parametrize("change,words", [

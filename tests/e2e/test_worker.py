@@ -46,7 +46,7 @@ def answer(worker, wire):
 
 
 def test_health_reflection_and_model(worker, protos):
-    assert worker.health() == worker.health("") == "SERVING"
+    assert worker.health() == worker.health("") == worker.health("inferd.v1.Worker") == "SERVING"
     services = ProtoReflectionDescriptorDatabase(worker.channel).get_services()
     assert {"inferd.v1.Inference", "inferd.v1.Worker", "grpc.health.v1.Health"} <= set(services)
     model = worker.stub.ListModels(protos.inference.ListModelsRequest()).models[0]

@@ -2,13 +2,14 @@
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 import grpc
 import pytest
 
-from daemon import wait_for
+from daemon import BIN, wait_for
 from worker_process import Worker
 
 
@@ -73,14 +74,15 @@ def refused(tmp_path, path, protos, **model):
 
 
 @pytest.mark.parametrize("content,word", [
-    (b"", "truncated"), (b"GGUF" + b"\xff" * 60, "version"), (b"not a model at all" * 10, "magic"),
+    (b"", "file is empty"), (b"GGUF" + b"\xff" * 60, "version"), (b"not a model at all" * 10, "magic"),
 ])
 def test_a_bad_file_is_refused_with_its_reason(tmp_path, protos, content, word):
     path = tmp_path / "bad.gguf"
     path.write_bytes(content)
     code, report, last = refused(tmp_path, path, protos)
     assert code == 3
-    assert report.startswith("model test: ") and last["level"] == "error" and last["reason"] == report.strip()
+    assert report.startswith("model test: ") and word in report, report
+    assert last["level"] == "error" and last["reason"] == report.strip()
 
 
 def test_a_missing_file_is_refused(tmp_path, protos):
@@ -123,3 +125,10 @@ def test_an_address_in_use_is_a_failure(tmp_path, model_path, protos):
             worker.start()
             assert worker.process.wait(10) == 1
             assert "listen" in worker.report_text()
+
+
+def test_a_descriptor_that_is_not_open_is_named(tmp_path, model_path, protos):
+    worker = Worker(tmp_path, model_path, protos, start=False)
+    result = subprocess.run([BIN / "inferd-worker", "--config", worker.config_path, "--model", "test", "--listen", worker.address,
+                             "--lifeline-fd", "999"], capture_output=True, text=True, timeout=20)
+    assert result.returncode == 1 and result.stderr.startswith("inferd-worker: --lifeline-fd 999: "), result.stderr
