@@ -78,7 +78,7 @@ build release build/release -DINFERD_TESTS=ON
 check "unit tests" ctest_in build/release release
 check "lint: layers, lengths, bans" "$python/bin/python" tests/lint/check.py
 check "lint: kernels call nothing" "$python/bin/python" tests/lint/check.py --symbols build/release/kernels/libinferd_kernels.a
-check "lint: format" bash -c "git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror"
+check "lint: format" bash -o pipefail -c "git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror"
 check "lint: each rule is seen when broken" pytest_in lint tests/lint
 
 if [ "$mode" != --quick ]; then

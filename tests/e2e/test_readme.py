@@ -68,6 +68,18 @@ def test_installation_is_complete(tmp_path):
         assert path.is_absolute() and any(path.match(name) for name in installed), f"{path} of the unit is not installed"
 
 
+def test_the_unit_is_sound(tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("needs systemd-analyze (Debian package systemd)")
+    text = (BIN.parent / "deploy/systemd/inferd.service").read_text()
+    unit = tmp_path / "inferd.service"
+    unit.write_text(re.sub(r"^(Exec\w+)=\S*/", rf"\1={BIN}/", re.sub(r"^Documentation=.*\n", "", text, flags=re.M), flags=re.M))
+    verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    assert verified.returncode == 0 and "inferd.service" not in verified.stderr, verified.stderr
+    exposure = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True, timeout=60).stdout
+    assert float(re.search(r"exposure level for inferd.service: ([0-9.]+)", exposure).group(1)) <= 1.3, exposure[-200:]
+
+
 def test_help_of_each_program_says_what_it_is():
     for program in ("inferd", "inferd-gateway", "inferd-worker", "inferctl", "inferd-model"):
         result = subprocess.run([BIN / program, "--help"], capture_output=True, text=True, timeout=30)
