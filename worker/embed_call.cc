@@ -33,7 +33,7 @@ grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThre
                                            grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
                                            v1::EmbedResponse& response) {
   auto* call = new EmbedCall(model, context, request, response);
-  const absl::Status taken = threads.preparation.Run([call] {
+  const absl::Status taken = threads.preparation.Run(request.ByteSizeLong(), [call] {
     if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
   });
   if (!taken.ok()) call->End(taken);

@@ -26,7 +26,7 @@ grpc::ServerWriteReactor<v1::GenerateEvent>* GenerateStream::Start(const LoadedM
   auto stream = std::make_shared<GenerateStream>(model, threads, context);
   stream->self_ = stream;
   threads.streams.Enter();
-  const absl::Status taken = threads.preparation.Run([stream, &request] {
+  const absl::Status taken = threads.preparation.Run(request.ByteSizeLong(), [stream, &request] {
     if (absl::Status status = stream->Submit(request); !status.ok()) stream->End(status);
   });
   if (!taken.ok()) stream->End(taken);

@@ -27,11 +27,11 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const abs
 }
 
 // The same on a thread where it may take its time.
-grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context, size_t bytes,
                                       std::function<absl::Status()> work) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   const absl::Status taken =
-      pool.Run([reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
+      pool.Run(bytes, [reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
   if (!taken.ok()) reactor->Finish(ToGrpc(taken, *context));
   return reactor;
 }
@@ -110,7 +110,7 @@ grpc::ServerUnaryReactor* InferenceService::Validate(grpc::CallbackServerContext
                                                      v1::ValidateResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context,
+  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return ValidateRequest(*model, *request, *response); });
 }
 
@@ -126,7 +126,7 @@ grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext
                                                      v1::TokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context,
+  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return TokenizeText(*model, *request, *response); });
 }
 
@@ -135,7 +135,7 @@ grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerConte
                                                        v1::DetokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context,
+  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return DetokenizeIds(*model, *request, *response); });
 }
 
@@ -144,7 +144,7 @@ grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerCo
                                                           v1::ApplyTemplateResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context,
+  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return RenderTemplate(*model, *request, *response); });
 }
 
