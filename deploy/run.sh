@@ -114,6 +114,7 @@ Go on with one of these (Ctrl-C here ends the daemon; its log is $run_dir/inferd
   curl -N http://$http/v1/chat/completions -H 'Content-Type: application/json' \\
     -d '{"model": "default", "stream": true, "messages": [{"role": "user", "content": "Tell me a joke."}]}'
 
+  # after: pip install openai
   python3 -c 'from openai import OpenAI; c = OpenAI(base_url="http://$http/v1", api_key="none"); print(c.chat.completions.create(model="default", messages=[{"role": "user", "content": "Hello!"}]).choices[0].message.content)'
 
   $bin/inferctl --admin unix:$run_dir/admin.sock chat
