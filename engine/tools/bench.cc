@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/command_line.h"
 #include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/tools/make_model.h"
@@ -52,7 +53,7 @@ absl::StatusOr<TensorType> ParseType(std::string_view name) {
     if (name == traits->name) return traits->type;
     known += fmt::format(" {}", traits->name);
   }
-  return InvalidArgument("type: '{}' is unknown, expected one of{}", name, known);
+  return InvalidArgument("'{}' is no tensor type, expected one of{}", name, known);
 }
 
 absl::Status WriteModel(const Options& options) {
@@ -130,7 +131,6 @@ void PrintText(const std::string& isa, int32_t threads, const MachineLimits& lim
 
 absl::Status Bench(const Options& options) {
   if (!options.make_model.empty()) return WriteModel(options);
-  if (options.path.empty()) return InvalidArgument("bench: expected a model FILE, or --make-model OUT");
   ASSIGN_OR_RETURN(Runnable runnable, OpenRunnable(options.path, RunnableOptionsOf(options)));
   ASSIGN_OR_RETURN(const std::string wanted, ChosenIsa());
   const kernels::Kernels& kernels = *kernels::SelectKernels(wanted.empty() ? nullptr : wanted.c_str());
@@ -146,7 +146,10 @@ absl::Status Bench(const Options& options) {
 void AddBench(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = program.add_subcommand("bench", "Measures the machine and a model, or makes a model to measure.");
-  verb->add_option("FILE", options->path, "model file (GGUF)");
+  CLI::Option_group* model = verb->add_option_group("model", "exactly one of");
+  model->add_option("FILE", options->path, "model file (GGUF)");
+  model->add_option("--make-model", options->make_model, "write a model with random weights to this path instead");
+  model->require_option(1);
   AddThreads(*verb, options->threads);
   verb->add_option("--prefill", options->prefill, "tokens of the prompt (0: no prefill test)")
       ->check(CLI::Range(0, 1 << 20))
@@ -163,11 +166,14 @@ void AddBench(CLI::App& program, Action& action) {
       ->capture_default_str();
   verb->add_flag("--blas", options->blas, "measure prefill with OpenBLAS too, for models with float weights");
   verb->add_flag("--json", options->as_json, "print JSON");
-  verb->add_option("--make-model", options->make_model, "write a model with random weights to this path instead");
   verb->add_option("--shape", options->shape, "of the model to make: llama-1b, llama-tiny, or key=value,...")
+      ->check(ReadBy(ParseShape))
       ->capture_default_str();
-  verb->add_option("--type", options->type, "tensor type of its matrices")->capture_default_str();
-  verb->add_option("--head-type", options->head_type, "tensor type of its embedding and head (default: --type)");
+  verb->add_option("--type", options->type, "tensor type of its matrices")
+      ->check(ReadBy(ParseType))
+      ->capture_default_str();
+  verb->add_option("--head-type", options->head_type, "tensor type of its embedding and head (default: --type)")
+      ->check(ReadBy(ParseType));
   verb->callback([options, &action] { action = [options] { return Bench(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/command_line.h"
 #include "config/base/print.h"
 #include "config/base/status.h"
 #include "engine/model/forward.h"
@@ -36,11 +37,11 @@ absl::StatusOr<std::vector<int32_t>> ParseTokens(std::string_view text) {
     int32_t id = 0;
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), id);
     if (error != std::errc() || end != item.data() + item.size()) {
-      return InvalidArgument("--tokens: '{}' is no token id, expected numbers joined by commas", item);
+      return InvalidArgument("'{}' is no token id, expected numbers joined by commas", item);
     }
     out.push_back(id);
   }
-  if (out.empty()) return InvalidArgument("--tokens: is empty, expected at least one token id");
+  if (out.empty()) return InvalidArgument("is empty, expected at least one token id");
   return out;
 }
 
@@ -92,7 +93,9 @@ void AddLogits(CLI::App& program, Action& action) {
   CLI::App* verb = program.add_subcommand(
       "logits", "Writes the logits of one sequence (float32, [tokens][n_vocab]; encoders: hidden states).");
   verb->add_option("FILE", options->path, "model file (GGUF)")->required();
-  verb->add_option("--tokens", options->tokens, "token ids, joined by commas; positions from 0")->required();
+  verb->add_option("--tokens", options->tokens, "token ids, joined by commas; positions from 0")
+      ->required()
+      ->check(ReadBy(ParseTokens));
   verb->add_option("--output", options->output, "file to write")->required();
   AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print the shape as JSON");

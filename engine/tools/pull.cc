@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "config/base/command_line.h"
 #include "config/base/print.h"
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
@@ -207,6 +209,18 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   return token;
 }
 
+// 64 hex digits, in lower case.
+absl::StatusOr<std::string> ParseDigest(std::string_view text) {
+  std::string digest(text);
+  for (char& c : digest) {
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0)
+      return InvalidArgument("'{}' has other than hex digits", text);
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (digest.size() != 64) return InvalidArgument("'{}' has {} digits, expected 64", text, digest.size());
+  return digest;
+}
+
 // The hub of the configuration, but what the command line says.
 absl::StatusOr<config::HubOptions> HubOf(const Options& options) {
   config::HubOptions hub;
@@ -227,7 +241,7 @@ absl::Status Pull(const Options& options) {
   ASSIGN_OR_RETURN(std::vector<RemoteFile> files, ResolveSource(source, hub.address, http));
   if (!options.sha256.empty()) {
     if (files.size() != 1) return InvalidArgument("--sha256: the model has {} parts, expected one", files.size());
-    files[0].sha256 = options.sha256;
+    ASSIGN_OR_RETURN(files[0].sha256, ParseDigest(options.sha256));
   }
   std::error_code error;
   fs::create_directories(options.output, error);
@@ -256,12 +270,13 @@ void AddPull(CLI::App& program, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = program.add_subcommand("pull", "Fetches a model, resuming an interrupted download, and checks it.");
   verb->add_option("SOURCE", options->source, "https://.../NAME.gguf, a path, or hf:OWNER/REPOSITORY[:QUANT]")
-      ->required();
+      ->required()
+      ->check(ReadBy(ParseSource));
   verb->add_option("--output", options->output, "folder to put it in")->capture_default_str();
   verb->add_option("--config", options->config_file, "inferd's configuration, for the section hub");
   verb->add_option("--hub", options->hub, "address of the hub (default: the configuration's, or huggingface.co)");
   verb->add_option("--token-file", options->token_file, "file with the hub's access token");
-  verb->add_option("--sha256", options->sha256, "checksum that the file must have (hex)");
+  verb->add_option("--sha256", options->sha256, "checksum that the file must have (hex)")->check(ReadBy(ParseDigest));
   verb->add_flag("--json", options->as_json, "print JSON");
   verb->callback([options, &action] { action = [options] { return Pull(*options); }; });
 }

@@ -98,3 +98,23 @@ def test_a_hostile_file_drives_no_terminal_and_makes_valid_json(tmp_path):
         file = json.loads(tool(verb, path, "--json").stdout)
         assert file["path"] == str(path)
     assert "31m" in result.stderr.decode() or "31m" in result.stdout.decode()
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["logits", "{model}", "--tokens", "1,x", "--output", "{out}"], "'x' is no token id, expected numbers joined by commas"),
+    (["logits", "{model}", "--tokens", "", "--output", "{out}"], "expected at least one token id"),
+    (["bench"], "Exactly 1 option from [FILE,--make-model]"),
+    (["bench", "{model}", "--make-model", "{out}"], "2 were given"),
+    (["bench", "--make-model", "{out}", "--type", "Q9"], "'Q9' is no tensor type, expected one of"),
+    (["bench", "--make-model", "{out}", "--head-type", "Q9"], "'Q9' is no tensor type, expected one of"),
+    (["bench", "--make-model", "{out}", "--shape", "cube"], "cube"),
+    (["pull", "hf:nothing"], "expected hf:OWNER/REPOSITORY"),
+    (["pull", "{model}", "--sha256", "12"], "'12' has 2 digits, expected 64"),
+    (["pull", "{model}", "--sha256", "xy"], "'xy' has other than hex digits"),
+])
+def test_a_wrong_argument_is_a_usage_error(model_path, tmp_path, arguments, words):
+    filled = [argument.format(model=model_path, out=tmp_path / "out") for argument in arguments]
+    result = tool(*filled)
+    assert result.returncode == 2, result
+    assert words in result.stderr.decode(), result
+    assert not (tmp_path / "out").exists()
