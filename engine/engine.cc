@@ -157,13 +157,24 @@ absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_
   return id;
 }
 
+std::shared_ptr<const sampling::TokenTexts> Engine::Texts() {
+  absl::call_once(texts_once_, [this] {
+    texts_ = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
+  });
+  return texts_;
+}
+
+absl::StatusOr<constraint::Constraint> Engine::Constrain(const constraint::ConstraintSource& source) {
+  absl::call_once(constraints_once_, [this] {
+    constraints_ = std::make_unique<constraint::ConstraintCache>(Texts(), vocabulary_.end_of_generation);
+  });
+  return constraints_->Get(source);
+}
+
 // Before the request meets the engine's thread: this takes milliseconds for a large vocabulary, and longer once.
 absl::Status Engine::PrepareSampling(GenerationRequest& request) {
   if (sampling::TextRules::NeededBy(request.sampling)) {
-    absl::call_once(texts_once_, [this] {
-      texts_ = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
-    });
-    request.text_rules = sampling::TextRules(request.sampling, texts_);
+    request.text_rules = sampling::TextRules(request.sampling, Texts());
   }
   return CheckBans(request, limits_);
 }

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/base/clock.h"
+#include "engine/constraint/constraint_cache.h"
 #include "engine/device/device.h"
 #include "engine/generation/core.h"
 #include "engine/generation/embedder.h"
@@ -56,6 +57,10 @@ class Engine {
   // Errors of Validate(); RESOURCE_EXHAUSTED: the queue is full or the expected wait too long (refusal.h tells how
   // long); UNAVAILABLE: draining. A request that has waited too long ends with RESOURCE_EXHAUSTED in its queue.
   absl::StatusOr<RequestId> Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue);
+
+  // A constraint for requests to this engine. Errors of source.compile and ConstraintCache::Get. Milliseconds, and more
+  // for the first.
+  absl::StatusOr<constraint::Constraint> Constrain(const constraint::ConstraintSource& source);
 
   // Vectors of texts; `done` is called on the engine's thread. The same errors, and the same queue.
   absl::Status Embed(EmbeddingRequest request);
@@ -99,6 +104,7 @@ class Engine {
          const RequestLimits& limits, const kernels::Kernels& kernels, const Clock& clock,
          std::unique_ptr<device::Device> draft);
   std::unique_ptr<Drafter> MakeDrafter(const kernels::Kernels& kernels);
+  std::shared_ptr<const sampling::TokenTexts> Texts();
   absl::Status PrepareSampling(GenerationRequest& request);
   void Run();
   scheduler::Arrival Describe(const GenerationRequest& request, MonotonicTime now) const;
@@ -122,6 +128,8 @@ class Engine {
   Embedder embedder_;  // the same
   absl::once_flag texts_once_;
   std::shared_ptr<const sampling::TokenTexts> texts_;  // made for the first request that needs it
+  absl::once_flag constraints_once_;
+  std::unique_ptr<constraint::ConstraintCache> constraints_;  // the same
 
   mutable absl::Mutex mutex_;
   Inbox inbox_ ABSL_GUARDED_BY(mutex_);

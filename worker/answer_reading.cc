@@ -28,13 +28,10 @@ absl::Status SetAnswerParser(const LoadedModel& model, const v1::GenerateRequest
   if (!wire.has_chat()) return absl::OkStatus();
   const v1::ChatPrompt& chat = wire.chat();
   ASSIGN_OR_RETURN(const ToolChoice choice, ToolChoiceOf(chat));
-  if (choice == ToolChoice::kForced) {
-    return Unimplemented("tool_choice: {} is not supported, expected \"none\" or \"auto\"", chat.tool_choice_json());
-  }
   output::AnswerOptions options{.format = model.answer_format,
                                 .in_reasoning = opens_reasoning,
                                 .parallel_calls = !chat.has_parallel_tool_calls() || chat.parallel_tool_calls()};
-  if (choice == ToolChoice::kAuto) options.tools = output::ToolSchemas::Parse(chat.tools_json());
+  if (choice != ToolChoice::kNone) options.tools = output::ToolSchemas::Parse(chat.tools_json());
   if (options.tools.empty()) options.format.calls = nullptr;  // nobody reads the marks of calls: they stay hidden
   request.spelled_tokens = TokensOf(options.format, *model.tokenizer);
   request.make_parser = [options, key = CallIdKey(request.seed, request.prompt)](uint32_t choice) {

@@ -15,8 +15,8 @@ class GenerateRequest;
 
 namespace inferd::worker {
 
-// Sets the parser and the marks that it must see of `request`, whose prompt and seed are set. UNIMPLEMENTED:
-// tool_choice asks for a call in any case, which cannot be promised. INVALID_ARGUMENT: its JSON is wrong.
+// Sets the parser and the marks that it must see of `request`, whose prompt and seed are set. INVALID_ARGUMENT: the
+// JSON of tool_choice is wrong.
 absl::Status SetAnswerParser(const LoadedModel& model, const v1::GenerateRequest& wire, bool opens_reasoning,
                              engine::GenerationRequest& request);
 

@@ -84,13 +84,9 @@ absl::Status CheckTexts(const v1::GenerateRequest& wire) {
   return absl::OkStatus();
 }
 
-// What is asked for and cannot be done is an error, never an answer without it.
-absl::Status CheckSupported(const v1::GenerateRequest& wire) {
+absl::Status CheckConstraint(const v1::GenerateRequest& wire) {
   if (wire.has_constraint() && wire.constraint().kind_case() == v1::Constraint::KIND_NOT_SET) {
     return InvalidArgument("constraint: is empty, expected one of json_object, json_schema, regex and grammar");
-  }
-  if (wire.constraint().kind_case() != v1::Constraint::KIND_NOT_SET) {
-    return Unimplemented("constraint: constrained output is not supported");
   }
   return absl::OkStatus();
 }
@@ -115,7 +111,7 @@ uint64_t RandomSeed() {
 
 absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest& wire, std::vector<int32_t> prompt,
                                                       MonotonicTime now, std::optional<MonotonicTime> deadline) {
-  RETURN_IF_ERROR(CheckSupported(wire));
+  RETURN_IF_ERROR(CheckConstraint(wire));
   RETURN_IF_ERROR(CheckTexts(wire));
   engine::GenerationRequest request{.prompt = std::move(prompt)};
   ASSIGN_OR_RETURN(request.sampling, ReadSampling(wire.sampling()));

@@ -19,7 +19,7 @@ class GenerateRequest;
 namespace inferd::worker {
 
 // `deadline`: of the call; the request's own is taken if it is earlier. INVALID_ARGUMENT names the field that is out
-// of range, UNIMPLEMENTED one that this model cannot honour. What depends on the model is checked by the engine.
+// of range. What depends on the model is checked by the engine.
 absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest& wire, std::vector<int32_t> prompt,
                                                       MonotonicTime now, std::optional<MonotonicTime> deadline);
 

@@ -7,6 +7,7 @@
 #include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/answer_reading.h"
+#include "worker/constraint_reading.h"
 #include "worker/generation_request.h"
 #include "worker/prompt.h"
 
@@ -45,6 +46,10 @@ absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& mode
   RETURN_IF_ERROR(CheckDelivered(wire, *model.tokenizer));
   RETURN_IF_ERROR(SetAnswerParser(model, wire, prompt.opens_reasoning, request));
   RETURN_IF_ERROR(engine::Validate(request, model.engine->limits()));
+  ASSIGN_OR_RETURN(const auto constrained, ReadConstraint(model, wire, prompt.opens_reasoning));
+  if (constrained) {
+    ASSIGN_OR_RETURN(request.constraint, model.engine->Constrain(*constrained));
+  }
   return request;
 }
 

@@ -166,6 +166,19 @@ absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat) {
                          chat.tool_choice_json());
 }
 
+absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat) {
+  if (chat.tool_choice_json().empty()) return std::string();
+  ASSIGN_OR_RETURN(const json::value choice, ParseJson(chat.tool_choice_json(), "chat.tool_choice_json"));
+  if (!choice.is_object()) return std::string();
+  json::error_code error;
+  const json::value* name = choice.find_pointer("/function/name", error);
+  if (name == nullptr || !name->is_string() || name->get_string().empty()) {
+    return InvalidArgument(
+        "chat.tool_choice_json: expected {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}");
+  }
+  return std::string(name->get_string());
+}
+
 absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now) {
   Prompt prompt;
   switch (request.prompt_case()) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,9 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
 // kNone: template and answer have no tools; kForced: the answer must be a call. INVALID_ARGUMENT: not a tool_choice.
 enum class ToolChoice { kNone, kAuto, kForced };
 absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat);
+
+// The tool that tool_choice names; empty if it names none. INVALID_ARGUMENT: it is an object that names none.
+absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat);
 
 // Text to tokens as Tokenize and Generate do it.
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,

@@ -18,6 +18,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kDeepest = 100;
+constexpr int kMostValues = 50'000;  // schemas that are read, those that are used twice counted twice
 
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 
@@ -94,7 +95,9 @@ std::string Inside(const std::string& place, std::string_view key) {
 
 absl::StatusOr<ExprId> SchemaReader::Value(const Value_& schema, const std::string& place, int depth) {
   if (depth > kDeepest) return InvalidArgument("at {}: more than {} schemas within each other", place, kDeepest);
-  if (grammar_.too_large()) return InvalidArgument("at {}: the schema is too large", place);
+  if (grammar_.too_large() || ++values_ > kMostValues) {
+    return InvalidArgument("at {}: the schema is too large, with all that it refers to", place);
+  }
   if (schema == true) return json_.AnyValue();
   if (schema == false) return grammar_.Nothing();
   if (!schema.is_object()) return InvalidArgument("at {}: {} is not a schema", place, Shown(schema));
@@ -249,7 +252,8 @@ absl::StatusOr<std::vector<std::string>> SchemaReader::TypesOf(const Object& sch
     const bool known =
         one.is_string() && std::find(std::begin(kTypes), std::end(kTypes), View(one.get_string())) != std::end(kTypes);
     if (!known) return InvalidArgument("at {}: type {} is not known", place, Shown(one));
-    types.emplace_back(View(one.get_string()));
+    const std::string_view name = View(one.get_string());
+    if (std::find(types.begin(), types.end(), name) == types.end()) types.emplace_back(name);
   }
   // No type is left of two that exclude each other.
   if (types.empty()) return InvalidArgument("at {}: no type is possible", place);

@@ -298,6 +298,26 @@ TEST(JsonSchema, BombsAreRefused) {
   std::string deep = "true";
   for (int i = 0; i < 3000; ++i) deep = "{\"items\": " + deep + "}";
   EXPECT_FALSE(GrammarOf(deep).ok());
+  // Each anyOf reads what is inside it twice.
+  std::string twice = R"({"$ref": "#/$defs/d0", "$defs": {)";
+  for (int i = 0; i < 60; ++i) {
+    twice +=
+        fmt::format(R"("d{}": {{"minLength": {}, "anyOf": [{{"$ref": "#/$defs/d{}"}}, {{"$ref": "#/$defs/d{}"}}]}}, )",
+                    i, i, i + 1, i + 1);
+  }
+  EXPECT_THAT(std::string(MessageOf(GrammarOf(twice + R"("d60": {"type": "string"}}})").status())),
+              testing::HasSubstr("the schema is too large"));
+  const std::string name(2000, 'x');
+  EXPECT_THAT(std::string(MessageOf(GrammarOf(R"({"properties": {")" + name + R"(": {}}})").status())),
+              testing::HasSubstr("a name of 2000 bytes"));
+  // Lists that a comparison of each with each would take minutes for.
+  std::string list = "[0";
+  for (int i = 1; i < 60'000; ++i) list += fmt::format(",{}", i);
+  list += "]";
+  const absl::StatusOr<Grammar> none =
+      GrammarOf(fmt::format(R"({{"allOf": [{{"enum": {}}}, {{"enum": {}}}, {{"enum": [-1]}}]}})", list, list));
+  ASSERT_EQ(none.status(), absl::OkStatus());
+  EXPECT_THAT(TextJudge(*none).error, testing::HasSubstr("no text is complete"));
   // Each schema twice in the next: 2^40 without a bound.
   std::string doubling = R"({"$ref": "#/$defs/d0", "$defs": {)";
   for (int i = 0; i < 40; ++i) {

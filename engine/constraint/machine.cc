@@ -11,6 +11,7 @@ namespace {
 
 // Positions of the frames at the bottom of all stacks.
 constexpr int32_t kEndPosition = -1, kBottomPosition = -2;
+constexpr size_t kMostBytes = 192 << 20;  // beyond, it counts as exhausted
 
 }  // namespace
 
@@ -250,6 +251,7 @@ Machine::StateId Machine::StateOf(State state) {
   const auto [found, is_new] = state_ids_.try_emplace(std::move(key), static_cast<StateId>(states_.size()));
   if (is_new) {
     held_bytes_ += classes_ * sizeof(StateId) + 4 * sizeof(int32_t) * state.tops.size() + 128;
+    if (held_bytes_ > kMostBytes) work_left_ = -1;
     states_.push_back(std::move(state));
     next_.resize(next_.size() + classes_, -1);
   }

@@ -34,6 +34,9 @@ class Matcher {
   };
 
   explicit Matcher(Constraint constraint);
+  ~Matcher() { constraint_.masks->Trim(); }
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
 
   // RESOURCE_EXHAUSTED as TokenMasks::MaskOf.
   absl::StatusOr<Allowed> Next();

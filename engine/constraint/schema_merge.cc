@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <set>
 
 #include "config/base/status.h"
 
@@ -14,6 +16,8 @@ namespace json = boost::json;
 constexpr std::string_view kAnnotations[] = {"title",     "description", "default",     "examples",      "example",
                                              "$schema",   "$id",         "$comment",    "deprecated",    "readOnly",
                                              "writeOnly", "$defs",       "definitions", "discriminator", "$anchor"};
+
+constexpr size_t kMostTypes = 7;
 
 json::value Both(const json::value& a, const json::value& b) {
   if (a == b) return a;
@@ -33,23 +37,34 @@ json::value CommonTypes(const json::value& a, const json::value& b) {
     const bool common = Contains(others, type) || (type == "integer" && Contains(others, "number"));
     if (common && !Contains(types, type)) types.push_back(type);
   };
-  for (const json::value& type : AsList(a)) add(type, AsList(b));
-  for (const json::value& type : AsList(b)) add(type, AsList(a));
+  const json::array left = AsList(a), right = AsList(b);
+  if (left.size() > kMostTypes || right.size() > kMostTypes) return types;
+  for (const json::value& type : left) add(type, right);
+  for (const json::value& type : right) add(type, left);
   return types;
+}
+
+// Texts of the values, so that long lists are compared in no more than their own time.
+std::set<std::string> TextsOf(const json::array& list) {
+  std::set<std::string> texts;
+  for (const json::value& value : list) texts.insert(json::serialize(value));
+  return texts;
 }
 
 json::value CommonValues(const json::value& a, const json::value& b) {
   json::array values;
+  const std::set<std::string> others = TextsOf(AsList(b));
   for (const json::value& value : AsList(a)) {
-    if (Contains(AsList(b), value)) values.push_back(value);
+    if (others.contains(json::serialize(value))) values.push_back(value);
   }
   return values;
 }
 
 json::value AllOf(const json::value& a, const json::value& b) {
   json::array all = AsList(a);
+  const std::set<std::string> known = TextsOf(all);
   for (const json::value& value : AsList(b)) {
-    if (!Contains(all, value)) all.push_back(value);
+    if (!known.contains(json::serialize(value))) all.push_back(value);
   }
   return all;
 }

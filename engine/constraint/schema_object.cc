@@ -15,18 +15,22 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kMostProperties = 5000;
+constexpr size_t kLongestName = 1024;
 
 std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
 
-// Whether the name contains a match of the pattern, which is known to be right.
-absl::StatusOr<bool> NameMatches(std::string_view pattern, std::string_view name) {
+// A machine that accepts the names that contain a match of the pattern.
+absl::StatusOr<Machine> MachineOf(std::string_view pattern) {
   Grammar grammar;
   ASSIGN_OR_RETURN(const ExprId expr, ReadRegex(pattern, grammar, {.anywhere = true}));
   const RuleId root = grammar.AddRule("pattern");
   grammar.Define(root, expr);
   grammar.set_root(root);
   ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Program::Create(grammar));
-  Machine machine(std::move(program));
+  return Machine(std::move(program));
+}
+
+bool Matches(Machine& machine, std::string_view name) {
   Machine::StateId state = machine.start();
   for (char byte : name) state = machine.Next(state, machine.program().ClassOf(static_cast<unsigned char>(byte)));
   return machine.Accepts(state) || machine.exhausted();
@@ -66,6 +70,9 @@ absl::StatusOr<std::vector<SchemaReader::Member>> SchemaReader::Members(const Ob
   const auto add = [&](std::string_view name, const Value_& value, const std::string& at) -> absl::Status {
     if (members.size() >= kMostProperties) {
       return InvalidArgument("at {}: more than {} properties", place, kMostProperties);
+    }
+    if (name.size() > kLongestName) {
+      return InvalidArgument("at {}: a name of {} bytes, expected at most {}", place, name.size(), kLongestName);
     }
     ASSIGN_OR_RETURN(const ExprId expr, Value(value, at, depth + 1));
     const ExprId key = json_.Literal(Value_(json::string_view(name.data(), name.size())));
@@ -123,9 +130,10 @@ absl::StatusOr<SchemaReader::Extras> SchemaReader::PatternExtras(const Value_& p
   const absl::StatusOr<ExprId> expr = ReadRegex(
       pattern, grammar_, {.spell = [this](const CharSet& set) { return json_.Spell(set); }, .anywhere = true});
   if (!expr.ok()) return InvalidArgument("at {}: {}", inside, MessageOf(expr.status()));
+  absl::StatusOr<Machine> machine = MachineOf(pattern);
+  if (!machine.ok()) return Annotate(machine.status(), "at " + inside);
   for (const Member& member : members) {
-    ASSIGN_OR_RETURN(const bool matches, NameMatches(pattern, member.name));
-    if (matches) {
+    if (Matches(*machine, member.name)) {
       return InvalidArgument("at {}: property {} matches the pattern too, which is not supported", inside, member.name);
     }
   }

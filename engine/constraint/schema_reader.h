@@ -76,6 +76,7 @@ class SchemaReader {
   Grammar& grammar_;
   JsonGrammar json_;
   std::map<std::string, RuleId> references_;
+  int values_ = 0;  // schemas that were read
 };
 
 // "#/properties/a" + "b": the place of what is inside.

@@ -1,6 +1,7 @@
 #include "engine/constraint/token_mask.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -16,15 +17,32 @@ void ForEachBit(uint64_t word, const Visit& visit) {
   for (; word != 0; word &= word - 1) visit(static_cast<size_t>(std::countr_zero(word)));
 }
 
+// For each byte of bits, the floats of eight tokens: all bits set where the token stays.
+constexpr auto kKept = [] {
+  std::array<std::array<uint32_t, 8>, 256> kept{};
+  for (size_t bits = 0; bits < 256; ++bits) {
+    for (size_t i = 0; i < 8; ++i) kept[bits][i] = (bits >> i & 1) != 0 ? ~uint32_t{0} : 0;
+  }
+  return kept;
+}();
+
+void ApplyEight(uint8_t bits, float* logits) {
+  constexpr auto kBanned = std::bit_cast<uint32_t>(kBannedLogit);
+  const std::array<uint32_t, 8>& kept = kKept[bits];
+  for (size_t i = 0; i < 8; ++i) {
+    logits[i] = std::bit_cast<float>((std::bit_cast<uint32_t>(logits[i]) & kept[i]) | (kBanned & ~kept[i]));
+  }
+}
+
 void ApplyBits(std::span<const uint64_t> bits, std::span<float> logits) {
-  for (size_t word = 0; word * 64 < logits.size(); ++word) {
-    const std::span<float> part = logits.subspan(word * 64, std::min<size_t>(64, logits.size() - word * 64));
-    if (bits[word] == ~uint64_t{0}) continue;
-    if (bits[word] == 0) {
-      std::fill(part.begin(), part.end(), kBannedLogit);
-      continue;
-    }
-    for (size_t i = 0; i < part.size(); ++i) part[i] = (bits[word] >> i & 1) != 0 ? part[i] : kBannedLogit;
+  size_t token = 0;
+  for (; token + 64 <= logits.size(); token += 64) {
+    const uint64_t word = bits[token / 64];
+    if (word == ~uint64_t{0}) continue;
+    for (size_t i = 0; i < 64; i += 8) ApplyEight(static_cast<uint8_t>(word >> i), &logits[token + i]);
+  }
+  for (; token < logits.size(); ++token) {
+    if ((bits[token / 64] >> (token % 64) & 1) == 0) logits[token] = kBannedLogit;
   }
 }
 

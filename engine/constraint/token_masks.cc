@@ -8,13 +8,13 @@
 namespace inferd::constraint {
 namespace {
 
-constexpr size_t kMostMachineBytes = 32 << 20, kMostMaskBytes = 16 << 20;
-constexpr int64_t kMostWork = 4'000'000;  // for one mask: a fraction of a second
+constexpr size_t kMostMachineBytes = 8 << 20, kMostMaskBytes = 8 << 20;
+constexpr int64_t kMostWork = 1'000'000;  // for one mask: a tenth of a second
 
 }  // namespace
 
 absl::Status TooAmbiguous() {
-  return ResourceExhausted("the constraint is too ambiguous: its next tokens take too much work");
+  return ResourceExhausted("constraint: it is too ambiguous, its next tokens take too much work");
 }
 
 TokenMasks::TokenMasks(std::shared_ptr<const Program> program, std::shared_ptr<const TokenTrie> trie)

@@ -39,7 +39,7 @@ class TokenMasksTest : public testing::Test {
     texts_ = std::make_shared<const sampling::TokenTexts>(control_ + 2, [this](int32_t token, bool with_special) {
       return token < control_ ? tokens_[static_cast<size_t>(token)] : with_special ? "<x>" : "";
     });
-    trie_ = std::make_shared<const TokenTrie>(*texts_);
+    trie_ = std::make_shared<const TokenTrie>(*texts_, std::span<const int32_t>());
   }
 
   std::shared_ptr<const Program> Compile(const Grammar& grammar) {

@@ -11,10 +11,12 @@ constexpr size_t kLongestText = 4096;  // a token with more is never allowed
 
 }  // namespace
 
-TokenTrie::TokenTrie(const sampling::TokenTexts& texts) : vocabulary_size_(texts.size()) {
+TokenTrie::TokenTrie(const sampling::TokenTexts& texts, std::span<const int32_t> end_of_generation)
+    : vocabulary_size_(texts.size()) {
   std::vector<int32_t> sorted;
   for (int32_t token = 0; token < texts.size(); ++token) {
     const size_t size = texts.text(token).size();
+    if (std::binary_search(end_of_generation.begin(), end_of_generation.end(), token)) continue;
     if (size > 0 && size <= kLongestText) sorted.push_back(token);
   }
   std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) { return texts.text(a) < texts.text(b); });

@@ -1,7 +1,7 @@
 // The texts of all tokens as a tree of bytes: what a constraint says of a beginning, it says of all tokens that have
 // it.
 //
-//   TokenTrie trie(texts);                       // once for a model
+//   TokenTrie trie(texts, end_of_generation);    // once for a model
 //   for (int32_t i = 0; i < trie.size();) {      // in order: a node, then all below it
 //     i = Allowed(trie.node(i)) ? i + 1 : trie.node(i).end;
 //   }
@@ -24,8 +24,9 @@ class TokenTrie {
     int32_t first_token;  // of those that end here: tokens(i)
   };
 
-  // Control tokens and tokens without a text are left out. Milliseconds for a large vocabulary.
-  explicit TokenTrie(const sampling::TokenTexts& texts);
+  // Control tokens, tokens without a text and those that end a generation are left out. Milliseconds for a large
+  // vocabulary. `end_of_generation` ascends.
+  TokenTrie(const sampling::TokenTexts& texts, std::span<const int32_t> end_of_generation);
 
   int32_t size() const { return static_cast<int32_t>(nodes_.size()) - 1; }
   const Node& node(int32_t i) const { return nodes_[static_cast<size_t>(i)]; }

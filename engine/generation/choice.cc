@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "config/base/status.h"
+
 namespace inferd::engine {
 namespace {
 
@@ -43,6 +45,7 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr
                kernels),
       text_(TextOptions(request, index, std::move(stops))) {
   sampler_.AcceptPrompt(request.prompt);
+  if (request.constraint) matcher_.emplace(*request.constraint);
 }
 
 std::optional<Finish> Choice::Replay(Delta& delta) {
@@ -66,19 +69,20 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
     return finish;
   }
   if (limits_.most_tokens == 0) return End(FinishReason::kLength, delta);
+  if (request_.logprobs) unmodified_.assign(logits.begin(), logits.end());
+  if (std::optional<Finish> finish = Constrain(logits, delta)) return finish;
   if (!known().empty()) {
     const int32_t token = known_[known_taken_++];
     sampler_.Recall(logits, token);
     return Take(token, delta);
   }
-  if (request_.logprobs) unmodified_.assign(logits.begin(), logits.end());
   const int32_t token = sampler_.Sample(logits);
   if (token == sampling::kNoToken) {
-    Finish finish = End(FinishReason::kError, delta);
-    finish.error =
-        "logit_bias: no token is left, it bans all of them together with bad_words, min_tokens or ignore_eos";
-    finish.error_code = absl::StatusCode::kInvalidArgument;
-    return finish;
+    if (may_end_) return End(FinishReason::kStop, delta);
+    return Fail(InvalidArgument("{}: no token is left, it bans all of them together with bad_words, min_tokens or "
+                                "ignore_eos",
+                                matcher_ ? "constraint" : "logit_bias"),
+                delta);
   }
   if (std::binary_search(vocabulary_.end_of_generation.begin(), vocabulary_.end_of_generation.end(), token)) {
     return End(FinishReason::kStop, delta);
@@ -90,10 +94,28 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   return Take(token, delta);
 }
 
+// Bans what the constraint does not allow.
+std::optional<Finish> Choice::Constrain(std::span<float> logits, Delta& delta) {
+  if (!matcher_) return std::nullopt;
+  const absl::StatusOr<constraint::Matcher::Allowed> allowed = matcher_->Next();
+  if (!allowed.ok()) return Fail(allowed.status(), delta);
+  may_end_ = allowed->ends;
+  if (allowed->tokens->empty()) {
+    if (may_end_) return End(FinishReason::kStop, delta);
+    return Fail(InvalidArgument("constraint: no token of the vocabulary goes on as it asks"), delta);
+  }
+  using Tokens = std::span<const int32_t>;
+  allowed->tokens->Apply(may_end_ ? Tokens(vocabulary_.end_of_generation) : Tokens(), logits);
+  return std::nullopt;
+}
+
 std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
   tokens_.push_back(token);
   ++generated_;
   sampler_.Accept(token);
+  if (matcher_) {
+    if (const absl::Status status = matcher_->Accept(token); !status.ok()) return Fail(status, delta);
+  }
   const std::vector<int32_t>& spelled = request_.spelled_tokens;
   const bool with_special = std::binary_search(spelled.begin(), spelled.end(), token);
   Append(text_.Push(vocabulary_.token_bytes(token, with_special)), delta);
@@ -102,7 +124,7 @@ std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
     finish.stop_text = *text_.stopped();
     return finish;
   }
-  if (text_.ended()) return End(FinishReason::kStop, delta);
+  if (text_.ended() || (matcher_ && matcher_->complete())) return End(FinishReason::kStop, delta);
   if (generated() >= limits_.most_tokens) return End(FinishReason::kLength, delta);
   if (static_cast<int64_t>(tokens_.size()) >= limits_.window) Slide();
   return std::nullopt;
@@ -115,6 +137,13 @@ void Choice::Slide() {
   tokens_.erase(tokens_.begin() + keep, tokens_.begin() + keep + dropped);
   dropped_ += static_cast<uint32_t>(dropped);
   slid_ = true;
+}
+
+Finish Choice::Fail(absl::Status status, Delta& delta) {
+  Finish finish = End(FinishReason::kError, delta);
+  finish.error = MessageOf(status);
+  finish.error_code = status.code();
+  return finish;
 }
 
 Finish Choice::End(FinishReason reason, Delta& delta) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/constraint/matcher.h"
 #include "engine/generation/event.h"
 #include "engine/generation/request.h"
 #include "engine/generation/vocabulary.h"
@@ -56,6 +57,10 @@ class Choice {
   bool TakeSlid() { return std::exchange(slid_, false); }
   // Tokens that are known to come: those of a resumed request whose logits the sampler needs.
   std::span<const int32_t> known() const { return std::span(known_).subspan(known_taken_); }
+  // How many of these tokens could come next, one after the other.
+  size_t CountPossible(std::span<const int32_t> tokens) {
+    return matcher_ ? matcher_->CountAllowed(tokens) : tokens.size();
+  }
   // Nothing was generated, neither here nor before a resumption.
   bool at_beginning() const { return generated() == 0 && known_.empty(); }
 
@@ -74,6 +79,8 @@ class Choice {
 
  private:
   std::optional<Finish> Take(int32_t token, Delta& delta);
+  std::optional<Finish> Constrain(std::span<float> logits, Delta& delta);
+  Finish Fail(absl::Status status, Delta& delta);
   void Slide();
   Finish End(FinishReason reason, Delta& delta);
 
@@ -88,6 +95,8 @@ class Choice {
   std::vector<int32_t> known_;
   size_t known_taken_ = 0;
   sampling::Sampler sampler_;
+  std::optional<constraint::Matcher> matcher_;
+  bool may_end_ = false;  // the constraint allows the text to end here
   output::TextStream text_;
   std::vector<sampling::TokenLogprob> prompt_logprobs_;
   int64_t prompt_rows_ = 0;

@@ -191,6 +191,9 @@ void Core::ProposeDrafts() {
   }
   speculation_.Propose(candidates);
   for (const Speculation::Candidate& candidate : candidates) {
+    speculation_.Keep(candidate.id, active_.at(candidate.id).choice->CountPossible(speculation_.Drafts(candidate.id)));
+  }
+  for (const Speculation::Candidate& candidate : candidates) {
     scheduler_.Draft(candidate.id, static_cast<int64_t>(speculation_.Drafts(candidate.id).size()));
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/constraint/answer_constraint.h"
 #include "engine/generation/fake_model.h"
 #include "engine/generation/refusal.h"
 #include "engine/generation/transcript.h"
@@ -339,7 +340,7 @@ TEST_F(CoreTest, AResumedRequestGoesOnWithTheSameBytesAfterAnyToken) {
 }
 
 // Mirostat's state depends on logits that only the process that died had.
-TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySampler) {
+TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySamplerAndConstraint) {
   Create({}, {.draft_tokens = 8});
   const auto texts = std::make_shared<const sampling::TokenTexts>(vocabulary_.size, vocabulary_.token_bytes);
   const sampling::SamplingOptions cases[] = {
@@ -349,13 +350,18 @@ TEST_F(CoreTest, AResumedRequestDrawsAsBeforeWithEverySampler) {
       {.temperature = 0, .ignore_eos = true, .dry = {.multiplier = 4, .allowed_length = 1}},
       {.ignore_eos = true, .bad_words = {"1 4", "5", "22 "}},
   };
-  for (const sampling::SamplingOptions& sampling : cases) {
+  constraint::ConstraintCache constraints(texts, vocabulary_.end_of_generation);
+  const constraint::Constraint some_digits =
+      *constraints.Get(constraint::SourceOf({.kind = constraint::OutputKind::kRegex, .text = "([0-9]*[1368] )*"}));
+  for (size_t i = 0; i < 2 * std::size(cases); ++i) {
+    const sampling::SamplingOptions& sampling = cases[i / 2];
     GenerationRequest request{.prompt = Prompt(30),
                               .sampling = sampling,
                               .seed = 3,
                               .max_tokens = 40,
                               .logprobs = 2,
                               .prompt_logprobs = true};
+    if (i % 2 == 1) request.constraint = some_digits;
     if (sampling::TextRules::NeededBy(sampling)) request.text_rules = sampling::TextRules(sampling, texts);
     const Transcript::Choice whole = Complete(request).choices.at(0);
     ASSERT_EQ(whole.tokens.size(), 40u);

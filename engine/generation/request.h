@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "config/base/clock.h"
+#include "engine/constraint/matcher.h"
 #include "engine/output/output_parser.h"
 #include "engine/sampling/sampling_options.h"
 #include "engine/sampling/text_rules.h"
@@ -39,6 +40,7 @@ struct Overflow {
 struct GenerationRequest {
   std::vector<int32_t> prompt;
   sampling::SamplingOptions sampling;
+  std::optional<constraint::Constraint> constraint;  // what the output must be; from Engine::Constrain
   sampling::TextRules text_rules;  // of `sampling`, where that needs them; made when the request is admitted
   uint64_t seed = 0;
   uint32_t choices = 1;

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "engine/constraint/answer_constraint.h"
 #include "engine/generation/core.h"
 #include "engine/generation/fake_model.h"
 #include "engine/generation/transcript.h"
@@ -54,6 +55,7 @@ class RandomRequests {
     if (sampling::TextRules::NeededBy(request.sampling)) {
       request.text_rules = sampling::TextRules(request.sampling, texts_);
     }
+    if (Chance(6)) request.constraint = constraint_;
     request.seed = random_();
     request.choices = Chance(6) ? 1 + Below(4) : 1;
     request.max_tokens = Below(Chance(4) ? 100 : 30);
@@ -89,6 +91,9 @@ class RandomRequests {
   std::mt19937 random_;
   const std::shared_ptr<const sampling::TokenTexts> texts_ =
       std::make_shared<const sampling::TokenTexts>(FakeModel::kVocabulary, FakeModel::Vocabulary().token_bytes);
+  const constraint::Constraint constraint_ =
+      *constraint::ConstraintCache(texts_, std::vector<int32_t>{FakeModel::kEnd})
+           .Get(constraint::SourceOf({.kind = constraint::OutputKind::kRegex, .text = "([1-5][0-9] ){2,}(7 )*"}));
 };
 
 Transcript Alone(const GenerationRequest& request) {

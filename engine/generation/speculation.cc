@@ -35,6 +35,13 @@ void Speculation::Propose(std::span<const Candidate> candidates) {
   for (size_t i = 0; i < wanted.size(); ++i) add(wanted[i].id, drafts[i], false);
 }
 
+void Speculation::Keep(scheduler::SequenceId id, size_t count) {
+  const auto guess = guesses_.find(id);
+  if (guess == guesses_.end() || guess->second.certain || count + 1 >= guess->second.tokens.size()) return;
+  guess->second.tokens.resize(count + 1);
+  if (count == 0) guesses_.erase(guess);
+}
+
 std::span<const int32_t> Speculation::Drafts(scheduler::SequenceId id) const {
   const auto guess = guesses_.find(id);
   if (guess == guesses_.end()) return {};

@@ -36,6 +36,8 @@ class Speculation {
 
   // `candidates`: all sequences that decode. Guesses of the step before are forgotten.
   void Propose(std::span<const Candidate> candidates);
+  // Only the first guesses of a sequence are possible.
+  void Keep(scheduler::SequenceId id, size_t count);
   // Valid until the next Propose.
   std::span<const int32_t> Drafts(scheduler::SequenceId id) const;
   // The last token and the first `drafts` guesses after it; valid until the next Propose.

@@ -1,10 +1,11 @@
 // Guesses change no token and no bit of a log-probability: right ones, wrong ones and mixtures, by each drafter, with
-// all kinds of sampling, in a pool so small that sequences preempt each other.
+// all kinds of sampling and constraints, in a pool so small that sequences preempt each other.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
+#include "engine/constraint/answer_constraint.h"
 #include "engine/generation/core.h"
 #include "engine/generation/fake_model.h"
 #include "engine/generation/model_drafter.h"
@@ -46,6 +47,7 @@ class SpeculationBitsTest : public testing::Test {
  protected:
   SpeculationBitsTest() {
     const auto texts = std::make_shared<const sampling::TokenTexts>(FakeModel::kVocabulary, vocabulary_.token_bytes);
+    constraint::ConstraintCache constraints(texts, vocabulary_.end_of_generation);
     std::mt19937 random(2);
     for (int i = 0; i < 40; ++i) {
       GenerationRequest request{.seed = random(), .choices = i % 7 == 0 ? 3u : 1u, .max_tokens = 30 + random() % 130};
@@ -62,6 +64,11 @@ class SpeculationBitsTest : public testing::Test {
       if (sampling::TextRules::NeededBy(sampling)) request.text_rules = sampling::TextRules(sampling, texts);
       if (i % 4 == 0) request.logprobs = 2;
       if (i % 4 == 1) request.stop = {std::to_string(random() % 60) + " 1"};
+      if (i % 8 == 5) {
+        request.constraint = *constraints.Get(
+            constraint::SourceOf({.kind = constraint::OutputKind::kRegex,
+                                  .text = i % 3 == 0 ? "([1-5][0-9]? ){5,200}" : "((3|4|12) (5[0-9] )*)+"}));
+      }
       request.prompt_logprobs = i % 9 == 0;
       if (i % 10 == 9) {  // slides
         request.prompt.resize(500, 8);

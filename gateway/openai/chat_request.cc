@@ -181,6 +181,8 @@ std::span<const FieldName> ChatFieldNames() {
       {"chat", "messages"},
       {"choices", "n"},
       {"logprobs", "top_logprobs"},
+      {"constraint.grammar", "grammar"},
+      {"constraint.regex", "guided_regex"},
       {"constraint", "response_format"},
   };
   return kNames;

@@ -62,7 +62,11 @@ absl::StatusOr<std::vector<PromptInput>> ReadPromptInputs(const json::value& val
 }
 
 std::span<const FieldName> CompletionFieldNames() {
-  static constexpr FieldName kNames[] = {{"choices", "n"}, {"ids", "prompt"}, {"constraint", "response_format"}};
+  static constexpr FieldName kNames[] = {{"choices", "n"},
+                                         {"ids", "prompt"},
+                                         {"constraint.grammar", "grammar"},
+                                         {"constraint.regex", "guided_regex"},
+                                         {"constraint", "response_format"}};
   return kNames;
 }
 

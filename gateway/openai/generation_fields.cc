@@ -182,11 +182,14 @@ absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
   v1::Constraint constraint;
   RETURN_IF_ERROR(ReadResponseFormat(fields, constraint));
   ASSIGN_OR_RETURN(auto grammar, fields.String("grammar", kMaxGrammarBytes));
-  if (grammar && !grammar->empty()) {
+  ASSIGN_OR_RETURN(auto regex, fields.String("guided_regex", kMaxGrammarBytes));
+  for (const auto& [name, text] : {std::pair("grammar", &grammar), std::pair("guided_regex", &regex)}) {
+    if (!*text || (*text)->empty()) continue;
     if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) {
-      return InvalidArgument("grammar: cannot be combined with response_format");
+      return InvalidArgument("{}: only one of response_format, grammar and guided_regex can be given", name);
     }
-    constraint.set_grammar(*grammar);
+    if (text == &grammar) constraint.set_grammar(**text);
+    if (text == &regex) constraint.set_regex(**text);
   }
   if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) *request.mutable_constraint() = std::move(constraint);
   return absl::OkStatus();

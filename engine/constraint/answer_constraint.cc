@@ -1,0 +1,86 @@
+#include "engine/constraint/answer_constraint.h"
+
+#include <utility>
+
+#include "config/base/status.h"
+#include "engine/constraint/gbnf.h"
+#include "engine/constraint/json_schema.h"
+#include "engine/constraint/regex.h"
+
+namespace inferd::constraint {
+namespace {
+
+const char* FieldOf(OutputKind kind) {
+  switch (kind) {
+    case OutputKind::kJsonSchema:
+      return "constraint.json_schema";
+    case OutputKind::kRegex:
+      return "constraint.regex";
+    case OutputKind::kGrammar:
+      return "constraint.grammar";
+    case OutputKind::kFree:
+      return "chat.tool_choice_json";
+    case OutputKind::kJsonObject:
+      break;
+  }
+  return "constraint.json_object";
+}
+
+absl::StatusOr<ExprId> ContentOf(const OutputWish& wish, Grammar& grammar) {
+  if (wish.text.size() > kMostSourceBytes) {
+    return InvalidArgument("{} bytes, expected at most {}", wish.text.size(), kMostSourceBytes);
+  }
+  switch (wish.kind) {
+    case OutputKind::kJsonSchema:
+      return ReadJsonSchema(wish.text, grammar);
+    case OutputKind::kRegex:
+      return ReadRegex(wish.text, grammar);
+    case OutputKind::kGrammar:
+      RETURN_IF_ERROR(ReadGbnf(wish.text, grammar));
+      return grammar.Call(grammar.root());
+    case OutputKind::kJsonObject:
+      return JsonGrammar(grammar).AnyObject();
+    case OutputKind::kFree:
+      break;
+  }
+  return grammar.Nothing();
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
+  Grammar grammar;
+  AnswerGrammar answer(wish.format, wish.in_reasoning, wish.find_control, grammar);
+  const absl::StatusOr<ExprId> content = ContentOf(wish, grammar);
+  if (!content.ok()) return Annotate(content.status(), FieldOf(wish.kind));
+  const RuleId content_rule = grammar.AddRule("content");
+  grammar.Define(content_rule, *content);
+  if (wish.kind != OutputKind::kFree) {
+    // By itself first: what no text satisfies is an error even where calls may come instead.
+    grammar.set_root(content_rule);
+    const absl::Status possible = Program::Create(grammar).status();
+    if (!possible.ok()) return Annotate(possible, FieldOf(wish.kind));
+  }
+  ExprId whole = answer.Content(grammar.Call(content_rule));
+  if (wish.calls && (wish.kind == OutputKind::kFree || answer.has_calls())) {
+    ASSIGN_OR_RETURN(const ExprId calls, answer.Calls(*wish.calls));
+    whole = wish.kind == OutputKind::kFree ? calls : grammar.Choice({whole, calls});
+  }
+  const RuleId root = grammar.AddRule("answer");
+  grammar.Define(root, answer.WithReasoning(whole));
+  grammar.set_root(root);
+  absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(grammar);
+  if (!program.ok()) return Annotate(program.status(), FieldOf(wish.kind));
+  return program;
+}
+
+}  // namespace
+
+ConstraintSource SourceOf(OutputWish wish) {
+  // A model has one form of calls, so that the tools say it all.
+  std::string key = fmt::format("{} {} {} {} {}\n", static_cast<int>(wish.kind), wish.in_reasoning, wish.text.size(),
+                                wish.format.channels, wish.format.reasoning_open);
+  key += wish.text;
+  if (wish.calls) key += fmt::format("\n{} {}\n{}", wish.calls->parallel, wish.calls->name, wish.calls->tools_json);
+  return {.key = std::move(key), .compile = [wish = std::move(wish)] { return Compile(wish); }};
+}
+
+}  // namespace inferd::constraint

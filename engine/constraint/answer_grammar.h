@@ -1,0 +1,78 @@
+// What a model writes around a constrained answer: reasoning before it, and calls of tools in the form of its template.
+//
+//   AnswerGrammar answer(format, in_reasoning, find_control, grammar);
+//   ASSIGN_OR_RETURN(ExprId calls, answer.Calls({.tools_json = tools, .name = "f", .parallel = false}));
+//   grammar.Define(root, answer.WithReasoning(calls));
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/constraint/grammar.h"
+#include "engine/constraint/json_grammar.h"
+#include "engine/output/answer_format.h"
+
+namespace inferd::constraint {
+
+struct CallDemand {
+  std::string tools_json;  // in OpenAI's form
+  std::string name;        // of the only tool that may be called; empty: any
+  bool parallel = true;    // more than one call may come
+};
+
+class AnswerGrammar {
+ public:
+  // The control token with this spelling: it has no text, so that it stands for itself.
+  using FindControl = std::function<std::optional<int32_t>(std::string_view spelling)>;
+
+  // `in_reasoning`: the prompt has begun it.
+  AnswerGrammar(const output::AnswerFormat& format, bool in_reasoning, FindControl find_control, Grammar& grammar)
+      : format_(format),
+        in_reasoning_(in_reasoning),
+        find_control_(std::move(find_control)),
+        grammar_(grammar),
+        json_(grammar) {}
+
+  // One call or more. FAILED_PRECONDITION: the template has no known form of calls. INVALID_ARGUMENT: the tools are
+  // wrong, or a schema of theirs.
+  absl::StatusOr<ExprId> Calls(const CallDemand& demand);
+  bool has_calls() const { return format_.calls != nullptr || format_.channels; }
+  // An answer that is `content`, and what the format writes around content.
+  ExprId Content(ExprId content);
+  // Before it, the reasoning that the prompt has begun, or that the model may begin.
+  ExprId WithReasoning(ExprId answer);
+
+ private:
+  using Object = boost::json::object;
+  struct Tool {
+    std::string name;
+    const Object* parameters;  // nullptr: none
+    std::string place;
+  };
+
+  ExprId Mark(std::string_view spelling);
+  // Any text up to the first mark, and the mark.
+  ExprId Until(std::string_view mark);
+  ExprId Blank();
+  absl::StatusOr<ExprId> Call(const Tool& tool);
+  ExprId Around(ExprId call, bool parallel);
+  absl::StatusOr<ExprId> Arguments(const Tool& tool);
+  absl::StatusOr<ExprId> NamedCall(const Tool& tool);
+  absl::StatusOr<ExprId> Parameters(const Tool& tool);
+  absl::StatusOr<ExprId> PlainValue(const Object& schema, const Tool& tool, std::string_view key, std::string_view end);
+
+  const output::AnswerFormat& format_;
+  const bool in_reasoning_;
+  const FindControl find_control_;
+  Grammar& grammar_;
+  JsonGrammar json_;
+};
+
+}  // namespace inferd::constraint
