@@ -14,7 +14,7 @@ namespace inferd::engine {
 namespace {
 
 constexpr int64_t kPromptRows = 8;  // results of prompts beside one row a sequence
-constexpr absl::Duration kNothingPlanned = absl::Milliseconds(10);
+constexpr Milliseconds kNothingPlanned{10};
 
 scheduler::QueueLimits LimitsOf(const EngineOptions& options) {
   scheduler::QueueLimits limits = options.queue;
@@ -136,7 +136,7 @@ Engine::~Engine() { Stop(); }
 
 void Engine::Stop() {
   {
-    absl::MutexLock lock(&mutex_);
+    SteadyLock lock(&mutex_);
     draining_ = stopping_ = true;
   }
   if (thread_.joinable()) thread_.join();
@@ -146,7 +146,7 @@ absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_
   absl::Status valid = Validate(request, limits_);
   if (valid.ok()) valid = PrepareSampling(request);
   const scheduler::Arrival arrival = Describe(request, clock_.Now());
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   if (!valid.ok()) {
     if (valid.code() == absl::StatusCode::kOutOfRange) ++rejections_["too_long"];
     return valid;
@@ -182,7 +182,7 @@ absl::Status Engine::PrepareSampling(GenerationRequest& request) {
 absl::Status Engine::Embed(EmbeddingRequest request) {
   RETURN_IF_ERROR(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens)));
   const scheduler::Arrival arrival = Describe(request, clock_.Now());
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   RETURN_IF_ERROR(Admit(arrival));
   inbox_.embeddings.push_back({.request = std::move(request), .counted = arrival});
   return absl::OkStatus();
@@ -222,26 +222,25 @@ absl::Status Engine::Admit(const scheduler::Arrival& arrival) {
 }
 
 void Engine::Cancel(RequestId id) {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   inbox_.cancelled.push_back(id);
 }
 
 size_t Engine::Drain(MonotonicTime deadline) {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   draining_ = true;
-  const auto left = std::max(deadline - clock_.Now(), MonotonicTime::duration::zero());
   const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return requests_ == 0 || stopping_; };
-  mutex_.AwaitWithTimeout(absl::Condition(&ended), absl::FromChrono(left));
+  mutex_.AwaitUntil(ended, deadline);
   return requests_;
 }
 
 bool Engine::draining() const {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   return draining_;
 }
 
 Statistics Engine::Stats() const {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   Statistics statistics = statistics_;
   for (const auto& [reason, count] : rejections_) statistics.rejections[reason] += count;
   statistics.requests_waiting = static_cast<uint32_t>(load_.waiting_requests);
@@ -256,11 +255,12 @@ void Engine::Run() {
   while (true) {
     Inbox inbox;
     {
-      absl::MutexLock lock(&mutex_);
+      SteadyLock lock(&mutex_);
+      const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return HasWork(); };
       if (core_.idle() && embedder_.idle()) {
-        mutex_.Await(absl::Condition(this, &Engine::HasWork));
+        mutex_.Await(has_work);
       } else if (!stepped) {
-        mutex_.AwaitWithTimeout(absl::Condition(this, &Engine::HasWork), kNothingPlanned);
+        mutex_.AwaitUntil(has_work, clock_.Now() + kNothingPlanned);
       }
       if (stopping_) break;
       std::swap(inbox, inbox_);
@@ -272,7 +272,7 @@ void Engine::Run() {
   const absl::Status end = Unavailable("the model is shutting down");
   for (RequestId id : core_.RequestIds()) core_.Cancel(id, end);
   embedder_.CancelAll(end);
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   for (const Arrival& arrival : inbox_.arrivals) arrival.queue->Close(end);
   for (const EmbeddingArrival& arrival : inbox_.embeddings) arrival.request.done(end);
 }
@@ -307,7 +307,7 @@ void Engine::Publish() {
   load.embedding_requests = embeddings.requests;
   load.waiting_requests += embeddings.waiting_requests;
   load.prefill_tokens += embeddings.tokens;
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   requests_ = core_.requests() + embedder_.requests() + inbox_.arrivals.size() + inbox_.embeddings.size();
   statistics_ = std::move(statistics);
   rates_ = core_.rates();

@@ -18,8 +18,8 @@
 #include "absl/base/call_once.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "config/base/clock.h"
+#include "config/base/steady_mutex.h"
 #include "engine/constraint/constraint_cache.h"
 #include "engine/device/device.h"
 #include "engine/generation/core.h"
@@ -131,7 +131,7 @@ class Engine {
   absl::once_flag constraints_once_;
   std::unique_ptr<constraint::ConstraintCache> constraints_;  // the same
 
-  mutable absl::Mutex mutex_;
+  mutable SteadyMutex mutex_;
   Inbox inbox_ ABSL_GUARDED_BY(mutex_);
   RequestId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,8 +11,7 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
+#include "config/base/steady_mutex.h"
 
 namespace inferd {
 
@@ -21,7 +20,7 @@ struct LineQueue::State {
 
   const int fd;
   const size_t capacity_bytes;
-  absl::Mutex mutex;
+  SteadyMutex mutex;
   std::deque<std::string> lines ABSL_GUARDED_BY(mutex);
   size_t waiting_bytes ABSL_GUARDED_BY(mutex) = 0;
   uint64_t dropped ABSL_GUARDED_BY(mutex) = 0;
@@ -43,7 +42,7 @@ bool WaitWritable(State& state) {
   for (;;) {
     pollfd entry{.fd = state.fd, .events = POLLOUT, .revents = 0};
     if (poll(&entry, 1, /*timeout in ms*/ 100) > 0) return true;
-    absl::MutexLock lock(&state.mutex);
+    SteadyLock lock(&state.mutex);
     if (state.abandoned) return false;
   }
 }
@@ -79,8 +78,8 @@ void WriteLoop(std::shared_ptr<State> state) {
     std::string batch;
     uint64_t count = 0;
     {
-      absl::MutexLock lock(&state->mutex);
-      state->mutex.Await(absl::Condition(state.get(), &State::HasWork));
+      SteadyLock lock(&state->mutex);
+      state->mutex.Await([&] { return state->HasWork(); });
       if (state->lines.empty()) {
         state->finished = true;
         return;
@@ -88,7 +87,7 @@ void WriteLoop(std::shared_ptr<State> state) {
       count = TakeBatch(*state, batch);
     }
     const bool written = WriteAll(*state, batch);
-    absl::MutexLock lock(&state->mutex);
+    SteadyLock lock(&state->mutex);
     state->waiting_bytes -= batch.size();
     if (!written) state->dropped += count;
   }
@@ -108,7 +107,7 @@ LineQueue::LineQueue(int fd, size_t capacity_bytes) : state_(std::make_shared<St
 LineQueue::~LineQueue() { Close(Milliseconds(0)); }
 
 void LineQueue::Push(std::string line) {
-  absl::MutexLock lock(&state_->mutex);
+  SteadyLock lock(&state_->mutex);
   if (state_->closing || state_->waiting_bytes + line.size() > state_->capacity_bytes) {
     ++state_->dropped;
     return;
@@ -118,14 +117,14 @@ void LineQueue::Push(std::string line) {
 }
 
 uint64_t LineQueue::dropped() const {
-  absl::MutexLock lock(&state_->mutex);
+  SteadyLock lock(&state_->mutex);
   return state_->dropped;
 }
 
 void LineQueue::Close(Milliseconds wait) {
-  absl::MutexLock lock(&state_->mutex);
+  SteadyLock lock(&state_->mutex);
   state_->closing = true;
-  state_->mutex.AwaitWithTimeout(absl::Condition(&state_->finished), absl::FromChrono(wait));
+  state_->mutex.AwaitUntil([this] { return state_->finished; }, Clock::System().Now() + wait);
   if (state_->finished) return;
   state_->abandoned = true;
   state_->dropped += state_->lines.size();

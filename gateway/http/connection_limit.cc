@@ -4,8 +4,6 @@
 
 #include <optional>
 
-#include "absl/time/time.h"
-
 namespace inferd::gateway {
 namespace {
 
@@ -18,38 +16,37 @@ std::optional<ino_t> SocketInode(int fd) {
 }  // namespace
 
 bool ConnectionLimit::HasRoom() {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   if (OpenEverywhere() < most_) return true;
   DropClosed();
   return OpenEverywhere() < most_;
 }
 
 void ConnectionLimit::Opened() {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   ++open_;
 }
 
 void ConnectionLimit::Closed() {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   --open_;
 }
 
 void ConnectionLimit::OpenedElsewhere(int fd) {
   std::optional<ino_t> inode = SocketInode(fd);
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   if (inode) elsewhere_[fd] = *inode;
 }
 
 int ConnectionLimit::open() const {
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   return open_;
 }
 
 bool ConnectionLimit::AwaitNone(std::chrono::steady_clock::time_point deadline) const {
-  absl::Duration left = absl::FromChrono(deadline - std::chrono::steady_clock::now());
-  absl::MutexLock lock(&mutex_);
+  SteadyLock lock(&mutex_);
   auto none_open = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return open_ == 0; };
-  return mutex_.AwaitWithTimeout(absl::Condition(&none_open), left);
+  return mutex_.AwaitUntil(none_open, deadline);
 }
 
 size_t ConnectionLimit::OpenEverywhere() const { return static_cast<size_t>(open_) + elsewhere_.size(); }

@@ -10,7 +10,8 @@
 #include <chrono>
 #include <unordered_map>
 
-#include "absl/synchronization/mutex.h"
+#include "absl/base/thread_annotations.h"
+#include "config/base/steady_mutex.h"
 
 namespace inferd::gateway {
 
@@ -37,7 +38,7 @@ class ConnectionLimit {
   void DropClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t most_;
-  mutable absl::Mutex mutex_;
+  mutable SteadyMutex mutex_;
   int open_ ABSL_GUARDED_BY(mutex_) = 0;
   // Descriptor and inode: the number of a closed descriptor is soon used again, the inode is not.
   std::unordered_map<int, ino_t> elsewhere_ ABSL_GUARDED_BY(mutex_);

@@ -2,11 +2,9 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <thread>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
+#include "config/base/repeating_thread.h"
 #include "gateway/metrics/gateway_metrics.h"
 #include "gateway/routing/worker_pool.h"
 #include "inferd/v1/admin.grpc.pb.h"
@@ -14,7 +12,7 @@
 namespace inferd::gateway {
 namespace {
 
-constexpr absl::Duration kInterval = absl::Milliseconds(500);
+constexpr Milliseconds kInterval{500};
 constexpr std::chrono::seconds kDeadline{2};
 
 }  // namespace
@@ -22,30 +20,23 @@ constexpr std::chrono::seconds kDeadline{2};
 class OutcomeReporter::Loop {
  public:
   Loop(const std::string& target, GatewayMetrics& metrics)
-      : metrics_(metrics), stub_(v1::Admin::NewStub(MakeChannel(target))), thread_([this] { Run(); }) {}
+      : metrics_(metrics),
+        stub_(v1::Admin::NewStub(MakeChannel(target))),
+        thread_([this] { return ReportAndRest(); }) {}
 
   ~Loop() {
-    {
-      absl::MutexLock lock(&mutex_);
-      stopping_ = true;
-    }
-    thread_.join();
+    thread_.Stop();
+    ReportAndRest();
   }
 
  private:
-  void Run() {
-    bool stopping = false;
-    while (!stopping) {
-      {
-        absl::MutexLock lock(&mutex_);
-        stopping = mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kInterval);
-      }
-      const std::vector<GatewayMetrics::Outcome> outcomes = metrics_.TakeOutcomes();
-      // Later, unless the supervisor knows no such reports.
-      if (!outcomes.empty() && Report(outcomes).error_code() == grpc::StatusCode::UNAVAILABLE) {
-        metrics_.PutBack(outcomes);
-      }
+  Milliseconds ReportAndRest() {
+    const std::vector<GatewayMetrics::Outcome> outcomes = metrics_.TakeOutcomes();
+    // Later, unless the supervisor knows no such reports.
+    if (!outcomes.empty() && Report(outcomes).error_code() == grpc::StatusCode::UNAVAILABLE) {
+      metrics_.PutBack(outcomes);
     }
+    return kInterval;
   }
 
   grpc::Status Report(const std::vector<GatewayMetrics::Outcome>& outcomes) {
@@ -65,9 +56,7 @@ class OutcomeReporter::Loop {
 
   GatewayMetrics& metrics_;
   std::unique_ptr<v1::Admin::Stub> stub_;
-  absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 OutcomeReporter::OutcomeReporter(const std::string& target, GatewayMetrics& metrics)

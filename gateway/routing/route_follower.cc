@@ -3,11 +3,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "config/base/log.h"
+#include "config/base/repeating_thread.h"
 #include "gateway/routing/routes.h"
 #include "gateway/routing/worker_pool.h"
 #include "inferd/v1/admin.grpc.pb.h"
@@ -15,43 +14,37 @@
 namespace inferd::gateway {
 namespace {
 
-constexpr absl::Duration kFirstRetry = absl::Milliseconds(50);
-constexpr absl::Duration kLongestRetry = absl::Seconds(2);
+constexpr Milliseconds kFirstRetry{50};
+constexpr Milliseconds kLongestRetry{2000};
 
 }  // namespace
 
 class RouteFollower::Loop {
  public:
   Loop(const std::string& target, Routes& routes)
-      : routes_(routes), stub_(v1::Admin::NewStub(MakeChannel(target))), thread_([this] { Run(); }) {}
-
-  ~Loop() {
-    {
-      absl::MutexLock lock(&mutex_);
-      stopping_ = true;
-      if (context_ != nullptr) context_->TryCancel();
-    }
-    thread_.join();
-  }
+      : routes_(routes),
+        stub_(v1::Admin::NewStub(MakeChannel(target))),
+        thread_([this] { return FollowAndRest(); }, [this] { EndStream(); }) {}
 
  private:
-  void Run() {
-    absl::Duration retry = kFirstRetry;
-    while (true) {
-      if (FollowOnce()) retry = kFirstRetry;
-      absl::MutexLock lock(&mutex_);
-      if (mutex_.AwaitWithTimeout(absl::Condition(&stopping_), retry)) return;
-      retry = std::min(retry * 2, kLongestRetry);
-    }
+  // Gives the time to rest before the next try.
+  Milliseconds FollowAndRest() {
+    if (FollowOnce()) retry_ = kFirstRetry;
+    return std::exchange(retry_, std::min(retry_ * 2, kLongestRetry));
+  }
+
+  void EndStream() {
+    absl::MutexLock lock(&mutex_);
+    if (context_ != nullptr) context_->TryCancel();
   }
 
   // Until the stream ends. True if a table came.
   bool FollowOnce() {
     grpc::ClientContext context;
-    {
-      absl::MutexLock lock(&mutex_);
-      if (stopping_) return false;
-      context_ = &context;
+    SetContext(&context);
+    if (thread_.stopping()) {
+      SetContext(nullptr);
+      return false;
     }
     auto reader = stub_->WatchRoutes(&context, v1::WatchRoutesRequest());
     v1::RouteSnapshot snapshot;
@@ -64,19 +57,23 @@ class RouteFollower::Loop {
       routes_.Update(std::make_shared<const RouteTable>(snapshot));
     }
     grpc::Status status = reader->Finish();
-    absl::MutexLock lock(&mutex_);
-    context_ = nullptr;
-    if (!stopping_ && any)
+    SetContext(nullptr);
+    if (any && !thread_.stopping())
       LogWarning("lost the supervisor's routes, keeping the last", {{"error", status.error_message()}});
     return any;
   }
 
+  void SetContext(grpc::ClientContext* context) {
+    absl::MutexLock lock(&mutex_);
+    context_ = context;
+  }
+
   Routes& routes_;
   std::unique_ptr<v1::Admin::Stub> stub_;
+  Milliseconds retry_ = kFirstRetry;  // of the thread alone
   absl::Mutex mutex_;
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::thread thread_;
+  RepeatingThread thread_;
 };
 
 RouteFollower::RouteFollower(const std::string& target, Routes& routes)
