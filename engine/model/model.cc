@@ -7,58 +7,12 @@
 #include "config/base/status.h"
 #include "engine/model/architectures/families.h"
 #include "engine/model/binding.h"
+#include "engine/model/fingerprint.h"
 #include "engine/model/metadata.h"
 #include "engine/model/spec_check.h"
 
 namespace inferd::model {
 namespace {
-
-constexpr uint64_t kFnvOffset = 0xCBF29CE484222325u, kFnvPrime = 0x100000001B3u;  // FNV-1a
-
-uint64_t Hash(uint64_t hash, const void* bytes, size_t size) {
-  const auto* p = static_cast<const uint8_t*>(bytes);
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ p[i]) * kFnvPrime;
-  return hash;
-}
-
-// Adds a metadata value to the hash, with its type.
-struct ValueHasher {
-  uint64_t& hash;
-
-  template <typename T>
-  void operator()(const T& number) const {
-    hash = Hash(hash, &number, sizeof number);
-  }
-  void operator()(std::string_view text) const { hash = Hash(hash, text.data(), text.size()); }
-  void operator()(const gguf::Array& array) const {
-    (*this)(array.size);
-    if (array.bytes != nullptr) hash = Hash(hash, array.bytes, array.size * gguf::ValueTypeBytes(array.element_type));
-    for (std::string_view text : array.strings) {
-      (*this)(text.size());
-      (*this)(text);
-    }
-  }
-};
-
-// Of all metadata, the tensor table and a sample of every tensor's bytes: reading all of them would take as long as a
-// cold load.
-uint64_t Fingerprint(const gguf::GgufFile& file) {
-  constexpr uint64_t kSample = 256;
-  uint64_t hash = kFnvOffset;
-  for (const gguf::Entry& entry : file.entries()) {
-    hash = Hash(hash, entry.key.data(), entry.key.size());
-    std::visit(ValueHasher{hash}, entry.value);
-  }
-  for (const gguf::Tensor& tensor : file.tensors()) {
-    hash = Hash(hash, tensor.name.data(), tensor.name.size());
-    hash = Hash(hash, tensor.dims.data(), sizeof tensor.dims);
-    hash = Hash(hash, &tensor.type, sizeof tensor.type);
-    const uint64_t sample = std::min(kSample, tensor.bytes);
-    hash = Hash(hash, tensor.data, sample);
-    hash = Hash(hash, tensor.data + tensor.bytes - sample, sample);
-  }
-  return hash;
-}
 
 // Values that follow from others, so that devices need not know the rule.
 void ResolveDefaults(DecoderSpec& spec) {

@@ -32,7 +32,7 @@ class Model {
   int32_t vocabulary_size() const { return spec_.vocabulary_size; }
   int64_t context_length() const { return spec_.context_length; }  // tokens, as trained
   uint64_t parameter_count() const { return parameter_count_; }
-  uint64_t fingerprint() const { return fingerprint_; }  // of metadata and tensor table; equal files are equal
+  uint64_t fingerprint() const { return fingerprint_; }  // fingerprint.h; equal files are equal
   std::string description() const;                       // "llama 135M Q4_1"
 
  private:
