@@ -45,6 +45,12 @@ std::string PathOfPart(const std::string& first, uint32_t part) {
   return path.replace(digits, kDigits, fmt::format("{:05}", part));
 }
 
+// All that tells the file from others.
+std::string Spelled(const FileIdentity& file) {
+  return fmt::format("{} {} {} {} {}", file.device, file.inode, file.size_bytes, file.changed_nanoseconds,
+                     file.header_digest);
+}
+
 absl::StatusOr<FileIdentity> IdentifyOne(const std::string& path) {
   // Not blocking: opening a FIFO would wait for a writer.
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -72,10 +78,19 @@ absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
     ASSIGN_OR_RETURN(const FileIdentity next, IdentifyOne(PathOfPart(path, part)));
     all.size_bytes += next.size_bytes;
     all.changed_nanoseconds = std::max(all.changed_nanoseconds, next.changed_nanoseconds);
-    all.header_digest = Digest(fmt::format("{} {} {} {} {} {}", all.header_digest, next.device, next.inode,
-                                           next.size_bytes, next.changed_nanoseconds, next.header_digest));
+    all.header_digest = Digest(fmt::format("{} {}", all.header_digest, Spelled(next)));
   }
   return all;
+}
+
+absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model) {
+  ASSIGN_OR_RETURN(FileIdentity identity, IdentifyFile(model.path));
+  if (model.speculation.kind != config::SpeculationKind::kDraft) return identity;
+  const absl::StatusOr<FileIdentity> draft = IdentifyFile(model.speculation.draft_path);
+  if (!draft.ok()) return Annotate(draft.status(), "speculation.draft_path");
+  identity.draft_size_bytes = draft->size_bytes;
+  identity.draft_digest = Digest(Spelled(*draft));
+  return identity;
 }
 
 bool RunsAnotherFile(pid_t pid, const std::string& program) {

@@ -1,7 +1,7 @@
-// Whether a model file is still the one that was loaded. A model in several files (NAME-00001-of-00003.gguf) is all of
-// them together.
+// Whether the files of a model are still those that were loaded. A model in several files (NAME-00001-of-00003.gguf) is
+// all of them together, and so is one with the draft model that it speculates with.
 //
-//   ASSIGN_OR_RETURN(FileIdentity now, IdentifyFile(path));
+//   ASSIGN_OR_RETURN(FileIdentity now, IdentifyModel(options));
 //   if (now != loaded) Swap();
 #pragma once
 
@@ -11,11 +11,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "config/config.h"
 
 namespace inferd::daemon {
 
 struct FileIdentity {
-  // Of the first part; the size is that of all.
+  // Of the first part; the size is that of all parts.
   uint64_t device = 0;
   uint64_t inode = 0;
   uint64_t size_bytes = 0;
@@ -23,6 +24,12 @@ struct FileIdentity {
   int64_t changed_nanoseconds = 0;
   // Of the first 64 KiB, where a GGUF file has its metadata, and of what identifies the other parts.
   uint64_t header_digest = 0;
+  // The same of the draft model's file; all 0: none.
+  uint64_t draft_size_bytes = 0;
+  uint64_t draft_digest = 0;
+
+  // What is mapped once the model is loaded.
+  uint64_t all_bytes() const { return size_bytes + draft_size_bytes; }
 
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
@@ -30,6 +37,10 @@ struct FileIdentity {
 // Reads the headers, so not on the loop's thread. NOT_FOUND, PERMISSION_DENIED, ...; INVALID_ARGUMENT if it is no
 // regular file.
 absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path);
+
+// Of the model's file, and of the draft model's if there is one. Errors of IdentifyFile, for the draft with the
+// option's name.
+absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model);
 
 // Whether the process runs another file than the one that is now at `program`; false if either cannot be read.
 bool RunsAnotherFile(pid_t pid, const std::string& program);

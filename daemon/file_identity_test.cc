@@ -57,6 +57,29 @@ TEST_F(FileIdentityTest, OfAModelInPartsIsOfAllOfThem) {
   EXPECT_NE(IdentifyFile(first).value(), before);
 }
 
+TEST_F(FileIdentityTest, OfAModelWithADraftIsOfBoth) {
+  config::ModelOptions model;
+  model.path = Write("model.gguf", "1");
+  model.speculation.draft_path = Write("draft.gguf", "22");
+  const FileIdentity alone = IdentifyModel(model).value();
+  EXPECT_EQ(alone, IdentifyFile(model.path).value()) << "speculation is off";
+  model.speculation.kind = config::SpeculationKind::kDraft;
+  const FileIdentity both = IdentifyModel(model).value();
+  EXPECT_EQ(both.size_bytes, 1u);
+  EXPECT_EQ(both.all_bytes(), 3u);
+  EXPECT_NE(both, alone);
+  EXPECT_EQ(IdentifyModel(model).value(), both);
+  // As large as before, at a time set back.
+  const auto time = std::filesystem::last_write_time(model.speculation.draft_path);
+  Write("draft.gguf", "23");
+  std::filesystem::last_write_time(model.speculation.draft_path, time);
+  EXPECT_NE(IdentifyModel(model).value(), both);
+  model.speculation.draft_path = folder + "/none.gguf";
+  const absl::Status missing = IdentifyModel(model).status();
+  EXPECT_TRUE(absl::IsNotFound(missing));
+  EXPECT_THAT(std::string(MessageOf(missing)), HasSubstr("speculation.draft_path"));
+}
+
 TEST_F(FileIdentityTest, TakesOtherNamesForOneFile) {
   for (const char* name : {"m-00002-of-00003.gguf", "m-00001-of-3.gguf", "m-00001-of-0000x.gguf", "-of-.gguf",
                            "m-00001-of-00003.bin", ".gguf", "m-00001-of-00000.gguf"}) {

@@ -1,4 +1,5 @@
-// Numbers come from /proc/meminfo and from cgroup v2 files (Documentation/admin-guide/cgroup-v2.rst of the kernel).
+// Numbers come from /proc/meminfo and from control groups (the kernel's Documentation/admin-guide/cgroup-v2.rst and
+// cgroup-v1/memory.rst).
 #include "daemon/memory.h"
 
 #include <algorithm>
@@ -15,7 +16,8 @@ namespace {
 
 // Activations, logits, vocabulary and the process itself (the design's bound on what is resident beyond file and pool).
 constexpr uint64_t kScratchBytes = uint64_t{96} << 20;
-constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
+// The draft model's KV pool, of the model's (worker/loaded_model.cc).
+constexpr uint64_t kDraftPoolShare = 8;
 
 // The number after `key` in a file of "key number" lines; nullopt if file or key is not there.
 std::optional<uint64_t> NumberInFile(const std::string& file, std::string_view key) {
@@ -37,24 +39,43 @@ std::optional<uint64_t> NumberFile(const std::string& file) {
   return std::nullopt;
 }
 
-// Path of our control group below the root, "" if there is no unified hierarchy.
-std::string CgroupPath() {
-  std::ifstream stream("/proc/self/cgroup");
+// Where our control group stands, and how its version of the interface names things.
+struct Hierarchy {
+  std::string root;
+  std::string path;  // below the root; "" if there is no such group
+  const char* limit;
+  const char* used;
+  const char* cached;  // in memory.stat: pages that count as used but give way
+  const char* events;  // the file with the count of killed processes
+};
+
+// The unified hierarchy where it controls memory, else the memory controller's own of version 1.
+Hierarchy FindHierarchy(const KernelFolders& folders) {
+  Hierarchy found{folders.cgroup, "", "memory.max", "memory.current", "file", "memory.events"};
+  std::ifstream stream(folders.proc + "/self/cgroup");
   for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("0::")) return line.substr(3);
+    if (line.starts_with("0::") && found.path.empty()) found.path = line.substr(3);
+    const size_t controller = line.find(":memory:");
+    if (controller == line.npos) continue;
+    return {.root = folders.cgroup + "/memory",
+            .path = line.substr(controller + 8),
+            .limit = "memory.limit_in_bytes",
+            .used = "memory.usage_in_bytes",
+            .cached = "total_cache",
+            .events = "memory.oom_control"};
   }
-  return "";
+  return found;
 }
 
-// What the limits of our group and of those above it leave.
-uint64_t CgroupAvailable() {
+// What the limits of our group and of those above it leave. A path that is not there (a container shows its own group
+// as the root) has none.
+uint64_t CgroupAvailable(const Hierarchy& hierarchy) {
   uint64_t available = std::numeric_limits<uint64_t>::max();
-  for (std::string path = CgroupPath(); !path.empty();) {
-    const std::string folder = kCgroupRoot + path;
-    const auto limit = NumberFile(folder + "/memory.max");
-    const auto used = NumberFile(folder + "/memory.current");
-    // Cached file pages count as used but give way.
-    const uint64_t cached = NumberInFile(folder + "/memory.stat", "file").value_or(0);
+  for (std::string path = hierarchy.path; !path.empty();) {
+    const std::string folder = hierarchy.root + path + "/";
+    const auto limit = NumberFile(folder + hierarchy.limit);
+    const auto used = NumberFile(folder + hierarchy.used);
+    const uint64_t cached = NumberInFile(folder + "memory.stat", hierarchy.cached).value_or(0);
     if (limit && used) available = std::min(available, *limit - std::min(*limit, *used - std::min(*used, cached)));
     if (path == "/") break;
     path = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
@@ -64,31 +85,37 @@ uint64_t CgroupAvailable() {
 
 }  // namespace
 
-MemoryPlan PlanMemory(const config::ModelOptions& model, uint64_t weights_bytes, uint64_t available_bytes,
+MemoryPlan PlanMemory(const config::ModelOptions& model, const FileIdentity& files, uint64_t available_bytes,
                       bool weights_shared) {
-  MemoryPlan plan{.weights_bytes = weights_bytes,
-                  .kv_bytes = model.kv_cache.bytes,
-                  .scratch_bytes = kScratchBytes,
+  const bool drafts = model.speculation.kind == config::SpeculationKind::kDraft;
+  MemoryPlan plan{.weights_bytes = files.all_bytes(),
+                  .kv_bytes = model.kv_cache.bytes + (drafts ? model.kv_cache.bytes / kDraftPoolShare : 0),
+                  .scratch_bytes = drafts ? 2 * kScratchBytes : kScratchBytes,
                   .available_bytes = available_bytes,
                   .weights_shared = weights_shared};
-  const uint64_t needed = (weights_shared ? 0 : plan.weights_bytes) + plan.kv_bytes + plan.scratch_bytes;
-  plan.fits = needed <= available_bytes;
+  plan.needed_bytes = (weights_shared ? 0 : plan.weights_bytes) + plan.kv_bytes + plan.scratch_bytes;
+  plan.fits = plan.needed_bytes <= available_bytes;
   const auto mib = [](uint64_t bytes) { return fmt::format("{} MiB", (bytes + (1 << 20) - 1) >> 20); };
-  plan.explanation = fmt::format("{}: weights {}{} + KV pool {} + scratch {} = {}, available {}", model.name,
-                                 mib(plan.weights_bytes), weights_shared ? " (mapped already, not counted)" : "",
-                                 mib(plan.kv_bytes), mib(plan.scratch_bytes), mib(needed), mib(available_bytes));
+  plan.explanation = fmt::format(
+      "{}: weights {}{} + KV pool {} + scratch {}{} = {}, available {}", model.name, mib(plan.weights_bytes),
+      weights_shared ? " (mapped already, not counted)" : "", mib(plan.kv_bytes), mib(plan.scratch_bytes),
+      drafts ? ", the draft model's included" : "", mib(plan.needed_bytes), mib(available_bytes));
   return plan;
 }
 
-uint64_t AvailableMemory() {
-  const uint64_t machine = NumberInFile("/proc/meminfo", "MemAvailable:").value_or(0) << 10;
-  return std::min(machine, CgroupAvailable());
+uint64_t AvailableMemoryBy(const KernelFolders& folders) {
+  const uint64_t machine = NumberInFile(folders.proc + "/meminfo", "MemAvailable:").value_or(0) << 10;
+  return std::min(machine, CgroupAvailable(FindHierarchy(folders)));
 }
 
-uint64_t OutOfMemoryKills() {
-  const auto own = NumberInFile(kCgroupRoot + CgroupPath() + "/memory.events", "oom_kill");
-  // Without a unified hierarchy: those of the whole machine.
-  return own ? *own : NumberInFile("/proc/vmstat", "oom_kill").value_or(0);
+uint64_t OutOfMemoryKillsBy(const KernelFolders& folders) {
+  Hierarchy hierarchy = FindHierarchy(folders);
+  // A group counts those below it.
+  if (hierarchy.path.ends_with(kSupervisorGroup)) {
+    hierarchy.path.resize(hierarchy.path.size() - std::string_view(kSupervisorGroup).size());
+  }
+  const auto own = NumberInFile(hierarchy.root + hierarchy.path + "/" + hierarchy.events, "oom_kill");
+  return own ? *own : NumberInFile(folders.proc + "/vmstat", "oom_kill").value_or(0);
 }
 
 }  // namespace inferd::daemon

@@ -18,8 +18,7 @@ constexpr Milliseconds kWishLasts{15'000};
 constexpr Milliseconds kPatience{5'000};
 
 uint64_t PlannedBytes(const ModelVersion& version) {
-  const MemoryPlan plan = PlanMemory(version.options, version.file.size_bytes, /*available_bytes=*/0);
-  return plan.weights_bytes + plan.kv_bytes + plan.scratch_bytes;
+  return PlanMemory(version.options, version.file, /*available_bytes=*/0).needed_bytes;
 }
 
 bool HasMemory(const ModelVersion& version) { return version.process->pid() > 0; }

@@ -1,5 +1,7 @@
 #include "daemon/operations.h"
 
+#include <algorithm>
+
 #include "config/base/log.h"
 #include "config/base/status.h"
 
@@ -103,9 +105,11 @@ void Operations::PlanAndReload(absl::StatusOr<IdentifiedConfig> next, bool dry_r
     if (!plan.ok()) return Answer<std::vector<std::string>>(done, plan.status());
     return Answer<std::vector<std::string>>(done, std::move(plan->changes));
   }
+  uint64_t promised = 0;
   for (const StartVersion& start : plan->rollout.starts) {
     if (start.unloaded) continue;
-    const MemoryPlan memory = PlanFor(start.options, start.file);
+    const MemoryPlan memory = PlanFor(start.options, start.file, promised);
+    promised += memory.needed_bytes;
     if (!memory.fits) return Answer<std::vector<std::string>>(done, ResourceExhausted("{}", memory.explanation));
   }
   next->config.listen = context_.config.listen;  // cannot change; with the ports that 0 became
@@ -145,12 +149,13 @@ void Operations::RestartGateway(Done<pid_t> done) {
 
 // ------------------------------------------------------------------------------------------------------ swap and load
 
-MemoryPlan Operations::PlanFor(const config::ModelOptions& model, const FileIdentity& file) const {
+MemoryPlan Operations::PlanFor(const config::ModelOptions& model, const FileIdentity& file, uint64_t promised) const {
   bool mapped = false;
   for (const auto& [name, other] : context_.fleet.models()) {
     for (const auto& version : other->versions) mapped = mapped || (version->ready() && version->file == file);
   }
-  return PlanMemory(model, file.size_bytes, context_.available_memory(), mapped);
+  const uint64_t available = context_.available_memory();
+  return PlanMemory(model, file, available - std::min(available, promised), mapped);
 }
 
 void Operations::StartVersionAndAnswer(StartVersion start, const FileIdentity& file, SwapOptions options,
@@ -182,7 +187,7 @@ void Operations::Swap(const SwapOptions& options, Done<SwapResult> done) {
         }
         StartVersion start{.options = model->options, .allow_tokenizer_change = options.allow_tokenizer_change};
         start.options.path = options.path.empty() ? model->Current()->options.path : options.path;
-        background_.Run<absl::StatusOr<FileIdentity>>([path = start.options.path] { return IdentifyFile(path); },
+        background_.Run<absl::StatusOr<FileIdentity>>([options = start.options] { return IdentifyModel(options); },
                                                       [this, start, options, done](absl::StatusOr<FileIdentity> file) {
                                                         if (!file.ok()) return Answer<SwapResult>(done, file.status());
                                                         StartVersionAndAnswer(start, *file, options, done);
@@ -213,7 +218,7 @@ void Operations::Load(const std::string& name, const std::string& path, bool dry
         else
           start.options.name = name;
         if (!path.empty()) start.options.path = path;
-        background_.Run<absl::StatusOr<FileIdentity>>([file = start.options.path] { return IdentifyFile(file); },
+        background_.Run<absl::StatusOr<FileIdentity>>([options = start.options] { return IdentifyModel(options); },
                                                       [this, start, dry_run, done](absl::StatusOr<FileIdentity> file) {
                                                         if (!file.ok()) return Answer<SwapResult>(done, file.status());
                                                         StartVersionAndAnswer(start, *file, {.dry_run = dry_run}, done);

@@ -93,7 +93,8 @@ class Operations {
   RunningState Running() const;
   void StartVersionAndAnswer(StartVersion start, const FileIdentity& file, SwapOptions options, Done<SwapResult> done);
   void BeginRollout(RolloutRequest request, std::function<void(const absl::Status&)> done);
-  MemoryPlan PlanFor(const config::ModelOptions& model, const FileIdentity& file) const;
+  // `promised`: bytes that others get that start with it.
+  MemoryPlan PlanFor(const config::ModelOptions& model, const FileIdentity& file, uint64_t promised = 0) const;
   void RestartAndAnswer(Model& model, Done<SwapResult> done);
   struct IdleWait {
     std::vector<std::pair<std::string, uint64_t>> versions;  // model and number

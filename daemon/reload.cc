@@ -92,7 +92,7 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file) {
   ASSIGN_OR_RETURN(out.config, config::LoadConfig(file));
   RETURN_IF_ERROR(config::CheckKeysFile(out.config));
   for (const ModelOptions& model : out.config.models) {
-    const absl::StatusOr<FileIdentity> identity = IdentifyFile(model.path);
+    const absl::StatusOr<FileIdentity> identity = IdentifyModel(model);
     if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: model {}", file, model.name));
     out.models[model.name] = *identity;
   }
