@@ -44,7 +44,9 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
       .oom_score = kWorkerOomScore,
       .cpus = config::ParseCpuList(model.cpus).value(),
       .nice = static_cast<int>(model.nice),
-      .memory_limit_bytes = model.memory_limit};
+      .memory_limit_bytes = model.memory_limit,
+      .group = "worker-" + model.name + "-" + std::to_string(version)};
+  plan.quiet_arguments = {"--quiet-load"};
   plan.socket_path = socket;
   plan.probe = [&loop, socket](ProbeEvents events) { return ProbeWorker(loop, socket, std::move(events)); };
   plan.options = config.supervisor;

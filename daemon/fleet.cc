@@ -81,6 +81,7 @@ ModelVersion& Fleet::AddVersion(Model& model, const config::ModelOptions& option
   next_numbers_[model.options.name] = model.next_number;
   ModelVersion& added = *version;
   ProcessPlan plan = make_plan_(options, added.number);
+  plan.spec.mapped_bytes = file.all_bytes();
   plan.verify = [this, &added](const WorkerReport& report) { return Verify(added, report); };
   added.process = std::make_unique<ManagedProcess>(
       loop_, spawner_, std::move(plan), [this, &model, number = added.number] { OnProcessChange(&model, number); });
@@ -110,12 +111,12 @@ void Fleet::Route(ModelVersion& version, uint32_t weight) {
   Changed();
 }
 
-void Fleet::Start(ModelVersion& version) {
+void Fleet::Start(ModelVersion& version, Haste haste) {
   version.unloaded = false;
   version.used_at = loop_.clock().Now();
   version.steps_seen = 0;
   version.start_when_stopped = version.process->state() == WorkerState::kDraining;
-  if (!version.start_when_stopped) version.process->Start();
+  if (!version.start_when_stopped) version.process->Start(haste);
   Changed();
 }
 
@@ -224,6 +225,15 @@ bool Fleet::AnyProcess() const {
   for (const auto& [name, model] : models_) {
     for (const auto& version : model->versions) {
       if (version->process->pid() > 0) return true;
+    }
+  }
+  return false;
+}
+
+bool Fleet::AnyReady() const {
+  for (const auto& [name, model] : models_) {
+    for (const auto& version : model->versions) {
+      if (version->ready()) return true;
     }
   }
   return false;

@@ -87,7 +87,7 @@ class Fleet {
   ModelVersion& AddVersion(Model& model, const config::ModelOptions& options, const FileIdentity& file);
   void Route(ModelVersion& version, uint32_t weight);
   // Starts its process, after the end of a former one that is being unloaded.
-  void Start(ModelVersion& version);
+  void Start(ModelVersion& version, Haste haste = Haste::kFull);
   // Takes its process away and leaves it routed, as UNLOADED.
   void Unload(ModelVersion& version, Milliseconds drain, Milliseconds grace);
   // Takes it out of the routes at once, ends it after a drain and then forgets it, with its model if none is left.
@@ -105,6 +105,7 @@ class Fleet {
   void StopAll(Milliseconds drain);
   void KillAll();
   bool AnyProcess() const;
+  bool AnyReady() const;
   // Every routed version is READY or FAILED.
   bool Settled() const;
   std::string Summary() const;

@@ -65,9 +65,10 @@ ManagedProcess::~ManagedProcess() {
   loop_.Cancel(poll_timer_);
 }
 
-void ManagedProcess::Start() {
+void ManagedProcess::Start(Haste haste) {
   if (state_ == WorkerState::kBackoff || state_ == WorkerState::kFailed || state_ == WorkerState::kStopped) {
     backoff_.Reset();
+    haste_ = haste;
     Handle(WorkerEvent::kStart);
   }
 }
@@ -168,7 +169,11 @@ void ManagedProcess::Spawn() {
   report_.load_progress = 0;
   oom_kills_before_ = plan_.out_of_memory_kills();
   spawned_at_ = loop_.clock().Now();
-  absl::StatusOr<Spawned> spawned = spawner_.Spawn(plan_.spec);
+  ProcessSpec spec = plan_.spec;
+  if (std::exchange(haste_, Haste::kFull) == Haste::kQuietly) {
+    spec.arguments.insert(spec.arguments.end(), plan_.quiet_arguments.begin(), plan_.quiet_arguments.end());
+  }
+  absl::StatusOr<Spawned> spawned = spawner_.Spawn(spec);
   if (!spawned.ok()) {
     SetCause(ExitCause::kNotStarted, fmt::format("cannot be started: {}", MessageOf(spawned.status())));
     loop_.Post([this, alive = std::weak_ptr<bool>(alive_)] {

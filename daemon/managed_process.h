@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/base/clock.h"
 #include "config/config.h"
@@ -47,6 +48,8 @@ struct ProcessPlan {
   // For the log, e.g. "worker chat@1".
   std::string name;
   ProcessSpec spec;
+  // Further arguments of a start that Start(kQuietly) asked for.
+  std::vector<std::string> quiet_arguments;
   // Where a worker listens; empty for the gateway.
   std::string socket_path;
   std::function<std::unique_ptr<Probe>(ProbeEvents)> probe;
@@ -67,6 +70,9 @@ struct ExitMeaning {
 };
 ExitMeaning DescribeExit(int wait_status, bool out_of_memory);
 
+// kQuietly: nobody waits for it, and others serve that it should not disturb.
+enum class Haste { kFull, kQuietly };
+
 class ManagedProcess {
  public:
   // `on_change` is called after each change of state, when it may already be the next one.
@@ -74,8 +80,8 @@ class ManagedProcess {
   ~ManagedProcess();
   ManagedProcess(const ManagedProcess&) = delete;
 
-  // Also ends a wait in BACKOFF or a FAILED state, with a new restart budget.
-  void Start();
+  // Also ends a wait in BACKOFF or a FAILED state, with a new restart budget. Restarts after it are in full haste.
+  void Start(Haste haste = Haste::kFull);
   // SIGTERM now, SIGKILL at `deadline` (with a little time beyond it for the process to say goodbye).
   void Stop(Milliseconds deadline);
   // Asks for a new report(); false if there is no process to ask.
@@ -138,6 +144,7 @@ class ManagedProcess {
   uint64_t verification_ = 0;  // of the question that verifies
   bool hopeless_ = false;      // a restart would not help
   uint64_t oom_kills_before_ = 0;
+  Haste haste_ = Haste::kFull;  // of the next spawn
   std::string last_error_;
   ExitCause last_exit_ = ExitCause::kNone;
   std::map<ExitCause, uint32_t> exits_;

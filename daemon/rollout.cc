@@ -14,13 +14,14 @@ Rollout::Rollout(Fleet& fleet, RolloutRequest request, std::function<void(const 
     : fleet_(fleet), request_(std::move(request)), done_(std::move(done)) {}
 
 void Rollout::Begin() {
+  const Haste haste = fleet_.AnyReady() ? Haste::kQuietly : Haste::kFull;
   for (const StartVersion& start : request_.starts) {
     Model* model = fleet_.Find(start.options.name);
     if (model == nullptr) model = &fleet_.AddModel(start.options);
     ModelVersion& version = fleet_.AddVersion(*model, start.options, start.file);
     started_.push_back({start.options.name, version.number});
     version.unloaded = start.unloaded;
-    if (!start.unloaded) fleet_.Start(version);
+    if (!start.unloaded) fleet_.Start(version, haste);
   }
   Check();
 }

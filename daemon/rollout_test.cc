@@ -140,7 +140,7 @@ TEST_F(RolloutTest, CrashWhileLoadingLeavesTheOldVersionAndEndsTheNew) {
   ASSERT_TRUE(result.has_value());
   EXPECT_THAT(std::string(MessageOf(*result)), HasSubstr("signal 11"));
   fake.Advance(Milliseconds(2000));
-  EXPECT_EQ(fake.spawned, (std::vector<std::string>{"chat@1", "chat@2"}));
+  EXPECT_EQ(fake.spawned, (std::vector<std::string>{"chat@1", "chat@2 quietly"}));
   EXPECT_THAT(Routed(), ElementsAre("chat@1:100 READY"));
 }
 
@@ -189,6 +189,17 @@ TEST_F(RolloutTest, RemovedModelLeavesTheRoutesWithTheSameChange) {
   fake.Advance(Milliseconds(300));
   ExitAll(SIGTERM);
   EXPECT_EQ(fleet.Find("b"), nullptr);
+}
+
+TEST_F(RolloutTest, StartsQuietlyBesideOthersThatServeAndOnceAlone) {
+  Begin({.starts = {{.options = ModelNamed("chat")}}});
+  BecomeReady(Version("chat", 1));
+  Begin({.starts = {{.options = ModelNamed("chat")}}});
+  BecomeReady(Version("chat", 2));
+  // A restart has requests waiting for it.
+  fleet.OnExit(Version("chat", 2).process->pid(), KilledBy(SIGKILL));
+  fake.Advance(Milliseconds(100));
+  EXPECT_THAT(fake.spawned, ElementsAre("chat@1", "chat@2 quietly", "chat@2"));
 }
 
 TEST_F(RolloutTest, OneBesideGetsNoTraffic) {

@@ -54,6 +54,7 @@ struct ExecPlan {
   cpu_set_t cpus{};
   int nice = 0;
   uint64_t memory_limit_bytes = 0;
+  int group_fd = -1;
   std::vector<char*> argv, envp;
 
   void Finish() {
@@ -79,6 +80,9 @@ void SetOomScore(const std::string& score) {
 void LimitResources(const ExecPlan& plan) {
   if (plan.limit_cpus && sched_setaffinity(0, sizeof plan.cpus, &plan.cpus) != 0) {
     FailChild(plan, kExitUsage, "cpus: none of them is a processor that the daemon may use\n");
+  }
+  if (plan.group_fd >= 0 && write(plan.group_fd, "0", 1) != 1) {
+    FailChild(plan, kExitUsage, "memory_limit: the control group does not take the process\n");
   }
   const rlimit memory{.rlim_cur = plan.memory_limit_bytes, .rlim_max = plan.memory_limit_bytes};
   if (plan.memory_limit_bytes > 0 && setrlimit(RLIMIT_DATA, &memory) != 0) {
@@ -108,18 +112,22 @@ void LimitResources(const ExecPlan& plan) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SystemSpawner>> SystemSpawner::Create() {
+absl::StatusOr<std::unique_ptr<SystemSpawner>> SystemSpawner::Create(std::unique_ptr<ControlGroups> groups) {
   ASSIGN_OR_RETURN(Pipe lifeline, OpenPipe());
   UniqueFd null_file(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null_file) return FromErrno(errno, "/dev/null");
-  return std::unique_ptr<SystemSpawner>(
-      new SystemSpawner(std::move(lifeline.read_end), std::move(lifeline.write_end), std::move(null_file)));
+  return std::unique_ptr<SystemSpawner>(new SystemSpawner(std::move(lifeline.read_end), std::move(lifeline.write_end),
+                                                          std::move(null_file), std::move(groups)));
 }
 
 absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
   ASSIGN_OR_RETURN(const UniqueFd config, SealedFile(spec.config_yaml));
   ASSIGN_OR_RETURN(Pipe report, OpenPipe());
   if (fcntl(report.read_end.get(), F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "report pipe");
+  UniqueFd group;
+  if (groups_ != nullptr && spec.memory_limit_bytes > 0 && !spec.group.empty()) {
+    ASSIGN_OR_RETURN(group, groups_->Open(spec.group, spec.memory_limit_bytes + spec.mapped_bytes));
+  }
 
   ExecPlan plan{.environment = config::EnvironmentForChildren(),
                 .oom_score = std::to_string(spec.oom_score),
@@ -128,7 +136,8 @@ absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
                 .parent = getpid(),
                 .limit_cpus = !spec.cpus.empty(),
                 .nice = spec.nice,
-                .memory_limit_bytes = spec.memory_limit_bytes};
+                .memory_limit_bytes = spec.memory_limit_bytes,
+                .group_fd = group ? group.get() : -1};
   for (const uint32_t cpu : spec.cpus) CPU_SET(cpu, &plan.cpus);
   plan.arguments = {spec.program, "--config", fmt::format("/dev/fd/{}", config.get())};
   plan.arguments.insert(plan.arguments.end(), spec.arguments.begin(), spec.arguments.end());

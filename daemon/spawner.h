@@ -17,6 +17,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/base/unique_fd.h"
+#include "daemon/control_groups.h"
 
 namespace inferd::daemon {
 
@@ -35,6 +36,9 @@ struct ProcessSpec {
   int nice = 0;
   // Of its private memory (RLIMIT_DATA); 0: our limit.
   uint64_t memory_limit_bytes = 0;
+  // Where control groups are ours to make: with such a limit it gets this one, for so much more as it maps of files.
+  uint64_t mapped_bytes = 0;
+  std::string group;
 };
 
 // Exit code of a child whose program could not be run, as shells have it.
@@ -56,17 +60,21 @@ class Spawner {
 
 class SystemSpawner : public Spawner {
  public:
-  static absl::StatusOr<std::unique_ptr<SystemSpawner>> Create();
+  // `groups`: null where there are none.
+  static absl::StatusOr<std::unique_ptr<SystemSpawner>> Create(std::unique_ptr<ControlGroups> groups = nullptr);
 
   absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) override;
   void Signal(pid_t pid, int signal) override;
 
  private:
-  SystemSpawner(UniqueFd lifeline_read, UniqueFd lifeline_write, UniqueFd null_file)
-      : lifeline_read_(std::move(lifeline_read)),
+  SystemSpawner(UniqueFd lifeline_read, UniqueFd lifeline_write, UniqueFd null_file,
+                std::unique_ptr<ControlGroups> groups)
+      : groups_(std::move(groups)),
+        lifeline_read_(std::move(lifeline_read)),
         lifeline_write_(std::move(lifeline_write)),
         null_file_(std::move(null_file)) {}
 
+  const std::unique_ptr<ControlGroups> groups_;
   const UniqueFd lifeline_read_;
   const UniqueFd lifeline_write_;  // held open; closed by the kernel when we die
   const UniqueFd null_file_;

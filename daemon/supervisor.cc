@@ -16,6 +16,7 @@
 #include "daemon/admin_server.h"
 #include "daemon/canary.h"
 #include "daemon/child_plans.h"
+#include "daemon/control_groups.h"
 #include "daemon/event_loop.h"
 #include "daemon/fleet.h"
 #include "daemon/gateway_keeper.h"
@@ -57,6 +58,7 @@ struct Supervisor::Impl {
 
   absl::Status OpenSockets();
   absl::Status Build(Supervisor& supervisor);
+  std::unique_ptr<ControlGroups> MakeGroups() const;
   void StartModels();
   void OnSignals();
   void ReapChildren();
@@ -103,7 +105,7 @@ absl::Status Supervisor::Impl::OpenSockets() {
 
 absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
   ASSIGN_OR_RETURN(loop, EventLoop::Create(Clock::System()));
-  ASSIGN_OR_RETURN(spawner, SystemSpawner::Create());
+  ASSIGN_OR_RETURN(spawner, SystemSpawner::Create(MakeGroups()));
   started_at = loop->clock().WallNow();
   fleet = std::make_unique<Fleet>(
       *loop, *spawner,
@@ -132,6 +134,16 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
   ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get(), config));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
   return absl::OkStatus();
+}
+
+// For models that have a memory limit when the daemon starts; null where groups are not ours to make.
+std::unique_ptr<ControlGroups> Supervisor::Impl::MakeGroups() const {
+  const auto limited = [](const config::ModelOptions& model) { return model.memory_limit > 0; };
+  if (std::none_of(config.models.begin(), config.models.end(), limited)) return nullptr;
+  absl::StatusOr<std::unique_ptr<ControlGroups>> groups = ControlGroups::Create();
+  if (groups.ok()) return *std::move(groups);
+  LogInfo("memory_limit without control groups", {{"reason", MessageOf(groups.status())}});
+  return nullptr;
 }
 
 Supervisor::Supervisor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -165,7 +177,7 @@ void Supervisor::Impl::StartModels() {
   fleet->Atomically([&] {
     for (const config::ModelOptions& options : config.models) {
       // A file that is not there is the worker's to refuse: it shows as the model's state.
-      const FileIdentity file = IdentifyFile(options.path).value_or(FileIdentity());
+      const FileIdentity file = IdentifyModel(options).value_or(FileIdentity());
       fleet->Route(fleet->AddVersion(fleet->AddModel(options), options, file), 100);
     }
     on_demand->StartAll();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include "absl/synchronization/notification.h"
@@ -19,6 +20,7 @@
 #include "proto/grpc_log.h"
 #include "worker/loaded_model.h"
 #include "worker/options.h"
+#include "worker/quiet_load.h"
 #include "worker/sandbox.h"
 #include "worker/server.h"
 
@@ -94,10 +96,13 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   absl::StatusOr<std::unique_ptr<WorkerServer>> server = WorkerServer::Start(*address, options.model, options.version);
   if (!server.ok()) return Fail(process, server.status(), kExitFailed);
   const MonotonicTime begin = Clock::System().Now();
+  std::optional<QuietLoad> quiet;
+  if (options.quiet_load) quiet = QuietLoad::Begin();
   absl::StatusOr<std::unique_ptr<LoadedModel>> model = LoadModel(*model_options, isa_name, options.version);
   if (!model.ok()) {
     return Fail(process, Annotate(model.status(), "model " + options.model), ExitCodeFor(model.status()));
   }
+  if (quiet) quiet->End();
   if (options.sandbox) {
     if (absl::Status status = LimitSystemCalls(); !status.ok()) return Fail(process, status, kExitFailed);
   }

@@ -31,6 +31,7 @@ std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOpti
   app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");
   app.add_flag("--sandbox,!--no-sandbox", options.sandbox,
                "give up files, sockets and programs (not under a debugger)");
+  app.add_flag("--quiet-load", options.quiet_load, "load with little of the processors, beside others that serve");
   app.set_version_flag("--isa", ChosenKernels, "print which kernels this processor gets and exit");
   return ParseCommandLine(app, argc, argv);
 }

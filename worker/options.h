@@ -17,6 +17,7 @@ struct WorkerOptions {
   std::string listen;
   int lifeline_fd = -1, report_fd = -1;
   bool sandbox = true;
+  bool quiet_load = false;
 };
 
 // An exit code where the program ends here: --help, or a usage error that was explained on stderr.

@@ -40,6 +40,7 @@ class FakeProcesses : public Spawner {
     ProcessPlan plan;
     plan.name = name;
     plan.spec.arguments = {name};
+    plan.quiet_arguments = {"quietly"};
     plan.probe = [this](ProbeEvents events) {
       return std::make_unique<FakeProbe>(*this, next_pid_ - 1, std::move(events));
     };
@@ -51,6 +52,7 @@ class FakeProcesses : public Spawner {
   absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) override {
     if (!spawn_error.empty()) return Internal("{}", spawn_error);
     spawned.push_back(spec.arguments.empty() ? "" : spec.arguments.front());
+    if (spec.arguments.size() > 1) spawned.back() += " " + spec.arguments.back();
     return Spawned{.pid = next_pid_++};
   }
   void Signal(pid_t pid, int signal) override { signals.emplace_back(pid, signal); }
@@ -63,7 +65,7 @@ class FakeProcesses : public Spawner {
   void Silence(pid_t pid) { reports_.erase(pid); }
 
   std::string spawn_error;
-  std::vector<std::string> spawned;  // first argument of each
+  std::vector<std::string> spawned;  // name of each, and whether quietly
   std::vector<std::pair<pid_t, int>> signals;
 
  private:

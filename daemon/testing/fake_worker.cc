@@ -120,6 +120,7 @@ int Main(int argc, char** argv) {
   app.add_option("--listen", listen);
   app.add_option("--lifeline-fd", descriptors.lifeline_fd);
   app.add_option("--report-fd", descriptors.report_fd);
+  app.add_flag("--quiet-load");
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
   const auto config = config::LoadConfig(config_file);
   if (!config.ok() || config->FindModel(model) == nullptr) return kExitUsage;
