@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 
 #include "config/base/address.h"
 #include "config/base/child_process.h"
@@ -12,6 +13,7 @@
 #include "config/base/status.h"
 #include "config/units.h"
 #include "daemon/ctl/chat.h"
+#include "daemon/ctl/progress.h"
 #include "daemon/ctl/status_view.h"
 #include "inferd/v1/admin.grpc.pb.h"
 #include "inferd/v1/inference.grpc.pb.h"
@@ -78,6 +80,11 @@ struct AdminClient::Impl {
     return stub->Status(&context, {}, &response);
   }
 
+  // The call, which may take its time; nothing happens in a dry run.
+  grpc::Status Watched(const std::string& model, bool dry_run, const std::function<grpc::Status()>& call) const {
+    return dry_run ? call() : WithProgress(*stub, model, call);
+  }
+
   std::shared_ptr<grpc::Channel> PublicChannel(const v1::StatusResponse& status) const {
     return grpc::CreateChannel(PublicTarget(status), grpc::InsecureChannelCredentials());
   }
@@ -132,7 +139,8 @@ int AdminClient::Reload(bool dry_run) const {
   v1::ReloadRequest request;
   v1::ReloadResponse response;
   request.set_dry_run(dry_run);
-  const grpc::Status status = impl_->stub->Reload(&context, request, &response);
+  const grpc::Status status =
+      impl_->Watched("", dry_run, [&] { return impl_->stub->Reload(&context, request, &response); });
   for (const std::string& change : response.changes()) Print("{}\n", Printable(change));
   if (status.ok() && response.changes().empty()) Print("nothing has changed\n");
   return impl_->ExitCode(status);
@@ -145,7 +153,8 @@ int AdminClient::Load(const std::string& model, const std::string& path, bool dr
   request.set_model(model);
   request.set_path(path);
   request.set_dry_run(dry_run);
-  const grpc::Status status = impl_->stub->Load(&context, request, &response);
+  const grpc::Status status =
+      impl_->Watched(model, dry_run, [&] { return impl_->stub->Load(&context, request, &response); });
   PrintPlan(response.plan());
   if (status.ok() && !dry_run) {
     Print("{}@{} is ready ({})\n", model, response.worker().version(), response.worker().fingerprint());
@@ -160,7 +169,8 @@ int AdminClient::Unload(const std::string& model, uint64_t version, uint64_t dra
   request.set_model(model);
   request.set_version(version);
   request.set_drain_ms(drain_ms);
-  const grpc::Status status = impl_->stub->Unload(&context, request, &response);
+  const grpc::Status status =
+      impl_->Watched(model, false, [&] { return impl_->stub->Unload(&context, request, &response); });
   if (status.ok()) Print("{} is unloaded, {} requests did not end in time\n", model, response.unfinished());
   return impl_->ExitCode(status);
 }
@@ -175,7 +185,8 @@ int AdminClient::Swap(const std::string& model, const std::string& path, bool al
   request.set_allow_tokenizer_change(allow_tokenizer_change);
   request.set_dry_run(dry_run);
   request.set_drain_ms(drain_ms);
-  const grpc::Status status = impl_->stub->Swap(&context, request, &response);
+  const grpc::Status status =
+      impl_->Watched(model, dry_run, [&] { return impl_->stub->Swap(&context, request, &response); });
   PrintPlan(response.plan());
   if (status.ok() && !dry_run) {
     Print("{}@{} serves ({}), {}@{} finishes its requests\n", model, response.new_version(), response.fingerprint(),
@@ -215,7 +226,8 @@ int AdminClient::Drain(const std::string& model, uint64_t deadline_ms) const {
   v1::DrainResponse response;
   request.set_model(model);
   request.set_deadline_ms(deadline_ms);
-  const grpc::Status status = impl_->stub->Drain(&context, request, &response);
+  const grpc::Status status =
+      impl_->Watched(model, false, [&] { return impl_->stub->Drain(&context, request, &response); });
   if (status.ok()) Print("drained, {} requests did not end in time\n", response.unfinished());
   return impl_->ExitCode(status);
 }
