@@ -32,11 +32,9 @@ struct Family {
   std::string_view name;  // tokenizer.ggml.model
   MaybeModel (*create)(const VocabularyData&, const Vocabulary&);
 };
-constexpr Family kFamilies[] = {{"gpt2", CreatePairModel},
-                                {"gemma4", CreateGemma4Model},
-                                {"llama", CreateSentencePairModel},
-                                {"t5", CreateUnigramModel},
-                                {"bert", CreateWordPieceModel}};
+constexpr Family kFamilies[] = {
+    {"gpt2", CreatePairModel},  {"gemma4", CreateGemma4Model},         {"llama", CreateSentencePairModel},
+    {"t5", CreateUnigramModel}, {"whitespace", CreateWhitespaceModel}, {"bert", CreateWordPieceModel}};
 
 }  // namespace
 

@@ -39,11 +39,13 @@ using MaybeModel = absl::StatusOr<std::unique_ptr<SubwordModel>>;
 MaybeModel CreateSubwordModel(const VocabularyData& data, const Vocabulary& vocabulary);
 
 // The implementations, each in a file of its name: merges over words of bytes, merges over lines of plain text, scores
-// over plain text, the most probable spelling, the longest pieces from the left.
+// over plain text, the most probable spelling, merges over words between white space, the longest pieces from the
+// left.
 MaybeModel CreateBytePairModel(const VocabularyData& data, const Vocabulary& vocabulary);
 MaybeModel CreatePlainPairModel(const VocabularyData& data, const Vocabulary& vocabulary);
 MaybeModel CreateSentencePairModel(const VocabularyData& data, const Vocabulary& vocabulary);
 MaybeModel CreateUnigramModel(const VocabularyData& data, const Vocabulary& vocabulary);
+MaybeModel CreateWhitespaceModel(const VocabularyData& data, const Vocabulary& vocabulary);
 MaybeModel CreateWordPieceModel(const VocabularyData& data, const Vocabulary& vocabulary);
 
 }  // namespace inferd::tokenizer

@@ -241,6 +241,35 @@ TEST_P(FewBytesAndUnknown, TakesTheUnknownTokenForTheWholeCharacter) {
 INSTANTIATE_TEST_SUITE_P(Families, FewBytes, testing::Values("llama", "t5", "gpt2"));
 INSTANTIATE_TEST_SUITE_P(Families, FewBytesAndUnknown, testing::Values("llama", "t5", "gpt2"));
 
+// Expected ids: Hugging Face tokenizers 0.23.3, a BPE model without an unknown token under WhitespaceSplit (and
+// Lowercase).
+TEST(Whitespace, DropsItAndMergesPlainCharactersBetween) {
+  TestVocabulary made("whitespace", "whitespace");
+  made.Add("<s>", TokenKind::kControl);
+  made.Add("</s>", TokenKind::kControl);
+  for (const char* token : {"a", "b", "c", "你", "好", "ab", "abc", "你好", "é", "A", "Ä", "ä"}) made.Add(token);
+  for (const char* merge : {"a b", "ab c", "你 好"}) made.AddMerge(merge);
+  struct Case {
+    std::string_view text;
+    std::vector<int32_t> ids, lowercase_ids;
+  };
+  const Case cases[] = {{"abc  ab\tc\n你好\u3000你 好", {8, 7, 4, 9, 5, 6}, {8, 7, 4, 9, 5, 6}},
+                        {"abzc a b", {8, 2, 3}, {8, 2, 3}},
+                        {"ABC Äé", {11, 12, 10}, {8, 13, 10}},
+                        {"  ", {}, {}},
+                        {"\u00a0abc\u2003abcabc", {8, 8, 8}, {8, 8, 8}}};
+  for (const bool lowercase : {false, true}) {
+    VocabularyData data = made.data();
+    data.lowercase = lowercase;
+    const auto tokenizer = CreateTokenizer(data);
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+    for (const Case& c : cases) {
+      EXPECT_EQ(*(*tokenizer)->Encode(c.text, {}), lowercase ? c.lowercase_ids : c.ids) << c.text;
+    }
+    EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{8, 7, 9}, false), "abc ab 你好");
+  }
+}
+
 TEST(WordPiece, CleansTextAndTakesTheLongestPieces) {
   TestVocabulary made("bert");
   made.AddSpecialId("cls", made.Add("[CLS]", TokenKind::kControl));
