@@ -170,7 +170,7 @@ std::vector<double> AttentionProblem::ExpectedRow(int64_t query, int32_t head) c
     for (int32_t d = 0; d < c.shape.k_dim; ++d) score += q[d] * K(key, d);
     score *= scale_;
     if (c.soft_cap > 0) score = c.soft_cap * std::tanh(score / c.soft_cap);
-    if (c.alibi) score += slopes_[static_cast<size_t>(head)] * static_cast<double>(key - position);
+    if (c.alibi) score += slopes_[static_cast<size_t>(head)] * -static_cast<double>(std::abs(key - position));
     scores[static_cast<size_t>(key)] = score;
     maximum = std::max(maximum, score);
   }

@@ -48,7 +48,7 @@ struct AttentionArguments {
   int64_t out_stride;
   float scale;                // score = scale * (q . k)
   float soft_cap;             // 0: none; else score = cap * tanh(score / cap)
-  const float* alibi_slopes;  // [group] or nullptr: then score += slope * (key position - query position)
+  const float* alibi_slopes;  // [group] or nullptr: then score -= slope * |key position - query position|
   const float* sinks;         // [group] or nullptr: a score that takes part in the softmax without a value
   void* scratch;              // attention_scratch_bytes(shape, group, queries) bytes
 };

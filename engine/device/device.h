@@ -61,11 +61,13 @@ class Device {
   // ---- the steps of a pass, all over the residual stream x [rows][n_embd]
   virtual void Begin(const Batch& batch) = 0;        // the batch lives until the pass ends
   virtual void Embed() = 0;                          // x = embedding of each token (scaled, positions added, normed)
+  virtual void BeginLayer(int32_t layer) = 0;        // further residual streams: what the layer will make of them
   virtual void ProjectQkv(int32_t layer) = 0;        // norm, projections, q/k norm, RoPE; K and V to the pages
   virtual void Attend(int32_t layer) = 0;            // attention of each query over its sequence's pages
   virtual void ProjectAttention(int32_t layer) = 0;  // output projection, norms after it, x += ...
   virtual void MixRecurrent(int32_t layer) = 0;      // the whole mixer of a recurrent layer, x += ...
   virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
+  virtual void FinishLayer(int32_t layer) = 0;       // the layer's own embedding, further streams, scale of x
   // Results are the caller's to change until the next pass.
   virtual std::span<float> Hidden() = 0;  // [wanted][n_embd] after the last norm
   virtual std::span<float> Logits() = 0;  // [wanted][n_vocab]

@@ -24,6 +24,9 @@ class LayerBinder {
     weights.after_mixer = NormAt(places.after_mixer, width);
     weights.after_mixer_sum = NormAt(places.after_mixer_sum, width);
     if (layer_.attention.heads > 0) weights.attention = Attention(weights);
+    if (spec_.layer_input_width > 0) weights.layer_input = LayerInput();
+    if (spec_.altup.streams > 0) weights.altup = Altup();
+    weights.output_scale = binder_.VectorIfPresent(Name("layer_output_scale.weight"), 1);
     if (layer_.recurrent.kind != RecurrentKind::kNone) weights.recurrent = Recurrent();
     if (layer_.feed_forward.width > 0 || layer_.feed_forward.experts.count > 0) {
       weights.before_feed_forward = NormAt(places.before_feed_forward, width);
@@ -56,15 +59,26 @@ class LayerBinder {
         w.v = RowsOf(qkv, q_rows + k_rows, v_rows);
       } else {
         w.q = binder_.Matrix(Name("attn_q"), spec_.width, q_rows, a.qkv_bias);
-        w.k = binder_.Matrix(Name("attn_k"), spec_.width, k_rows, a.qkv_bias);
-        w.v = binder_.Matrix(Name("attn_v"), spec_.width, v_rows, a.qkv_bias);
+        if (a.kv_of < 0) {
+          w.k = binder_.Matrix(Name("attn_k"), spec_.width, k_rows, a.qkv_bias);
+          const bool own = !a.values_from_keys || binder_.Has(Name("attn_v.weight"));
+          w.v = own ? binder_.Matrix(Name("attn_v"), spec_.width, v_rows, a.qkv_bias) : w.k;
+        }
       }
       w.q_norm = HeadNorm("attn_q_norm", a.k_dim, a.heads);
-      w.k_norm = HeadNorm("attn_k_norm", a.k_dim, a.kv_heads);
+      if (a.kv_of < 0) w.k_norm = HeadNorm("attn_k_norm", a.k_dim, a.kv_heads);
+    }
+    if (a.kv_of >= 0) {  // some files hold what the layer does not use
+      binder_.Ignore(Name("attn_k"));
+      binder_.Ignore(Name("attn_v"));
     }
     const int64_t out_width = a.heads * (a.latent.kv_rank > 0 ? a.latent.v_dim : a.v_dim);
     w.output = binder_.Matrix(Name("attn_output"), out_width, spec_.width, a.output_bias);
     weights.inside_mixer = NormAt(spec_.norm_places.inside_mixer, out_width);
+    if (a.gate_tensor != GateTensor::kNone) {
+      w.gate =
+          binder_.Matrix(Name("attn_gate"), spec_.width, a.gate_tensor == GateTensor::kHeads ? a.heads : out_width);
+    }
     if (a.sinks) w.sinks = binder_.Vector(Name("attn_sinks.weight"), a.heads);
     return w;
   }
@@ -119,8 +133,17 @@ class LayerBinder {
     const FeedForwardSpec& f = layer_.feed_forward;
     const ExpertSpec& e = f.experts;
     FeedForwardWeights w;
-    w.router = binder_.Matrix(Name("ffn_gate_inp"), spec_.width, e.count, f.bias);
-    w.selection_bias = binder_.VectorIfPresent(Name("exp_probs_b.bias"), e.count);
+    if (e.router_input == RouterInput::kScaledNorm) {
+      w.router = binder_.MatrixAlone(Name("ffn_gate_inp"), spec_.width, e.count);
+      w.router_scale = binder_.Vector(Name("ffn_gate_inp.scale"), spec_.width);
+    } else {
+      w.router = binder_.Matrix(Name("ffn_gate_inp"), spec_.width, e.count, f.bias);
+    }
+    w.before_experts = NormAt(spec_.norm_places.before_experts, spec_.width);
+    w.after_experts = NormAt(spec_.norm_places.after_experts, spec_.width);
+    w.after_shared = NormAt(spec_.norm_places.after_shared, spec_.width);
+    const bool ends = binder_.Has(Name("exp_probs_b.bias"));  // Hy3's has no ending
+    w.selection_bias = binder_.VectorIfPresent(Name(ends ? "exp_probs_b.bias" : "exp_probs_b"), e.count);
     if (binder_.Has(Name("ffn_gate_up_exps.weight"))) {
       const ExpertLinear both = binder_.Experts(Name("ffn_gate_up_exps"), spec_.width, 2 * e.width, e.count, f.bias);
       w.expert_gate = HalfOf(both, 0);
@@ -132,10 +155,34 @@ class LayerBinder {
     w.expert_down = binder_.Experts(Name("ffn_down_exps"), e.width, spec_.width, e.count, f.bias);
     if (e.shared_width > 0) {
       if (e.shared_gate) w.shared_router = binder_.Matrix(Name("ffn_gate_inp_shexp"), spec_.width, 1);
-      if (f.gated) w.shared_gate = binder_.Matrix(Name("ffn_gate_shexp"), spec_.width, e.shared_width);
-      w.shared_up = binder_.Matrix(Name("ffn_up_shexp"), spec_.width, e.shared_width);
-      w.shared_down = binder_.Matrix(Name("ffn_down_shexp"), e.shared_width, spec_.width);
+      const std::string_view end = e.shared_is_dense ? "" : "_shexp";
+      const auto name = [&](std::string_view part) { return fmt::format("{}{}{}", prefix_, part, end); };
+      if (f.gated) w.shared_gate = binder_.Matrix(name("ffn_gate"), spec_.width, e.shared_width);
+      w.shared_up = binder_.Matrix(name("ffn_up"), spec_.width, e.shared_width);
+      w.shared_down = binder_.Matrix(name("ffn_down"), e.shared_width, spec_.width);
     }
+    return w;
+  }
+
+  LayerInputWeights LayerInput() {
+    LayerInputWeights w;
+    w.gate = binder_.Matrix(Name("inp_gate"), spec_.width, spec_.layer_input_width);
+    w.projection = binder_.Matrix(Name("proj"), spec_.layer_input_width, spec_.width);
+    w.norm = NormAt("post_norm", spec_.width);
+    return w;
+  }
+
+  AltupWeights Altup() {
+    const int64_t n = spec_.altup.streams, rank = spec_.altup.rank;
+    AltupWeights w;
+    w.router = binder_.Matrix(Name("altup_router"), spec_.width, n);
+    w.router_norm = NormAt("altup_router_norm", spec_.width);
+    w.predict = binder_.Vector(Name("altup_predict_coef.weight"), n * n * n);
+    w.correct = binder_.Vector(Name("altup_correct_coef.weight"), n * n);
+    w.correct_scale = binder_.Vector(Name("altup_correct_scale.weight"), spec_.width);
+    w.laurel_left = binder_.Matrix(Name("laurel_l"), spec_.width, rank);
+    w.laurel_right = binder_.Matrix(Name("laurel_r"), rank, spec_.width);
+    w.laurel_norm = NormAt("laurel_post_norm", spec_.width);
     return w;
   }
 
@@ -201,7 +248,7 @@ class LayerBinder {
     w.dt_bias = binder_.Vector(Name("ssm_dt.bias"), r.heads);
     w.a = binder_.Vector(Name("ssm_a"), r.heads);
     w.d = binder_.Vector(Name("ssm_d"), r.heads);
-    w.norm = binder_.NormOf(Name("ssm_norm"), r.inner, spec_.norm, true);
+    if (r.norm) w.norm = binder_.NormOf(Name("ssm_norm"), r.inner, spec_.norm, true);
     w.out = binder_.Matrix(Name("ssm_out"), r.inner, spec_.width);
     return w;
   }
@@ -245,6 +292,21 @@ void BindHead(TensorBinder& binder, const DecoderSpec& spec, ModelWeights& weigh
   }
 }
 
+// Tables that the layers' own embeddings and the further streams start and end with.
+void BindExtras(TensorBinder& binder, const DecoderSpec& spec, ModelWeights& weights) {
+  if (spec.layer_input_width > 0) {
+    const int64_t all = spec.layer_input_width * static_cast<int64_t>(spec.layers.size());
+    weights.layer_embedding = binder.Matrix("per_layer_token_embd", all, spec.vocabulary_size);
+    weights.layer_projection = binder.Matrix("per_layer_model_proj", spec.width, all);
+    weights.layer_projection_norm = binder.NormOf("per_layer_proj_norm", spec.layer_input_width, spec.norm, true);
+  }
+  if (spec.altup.streams > 0) {
+    const int64_t further = spec.width * (spec.altup.streams - 1);
+    weights.altup_projection = binder.Matrix("altup_proj", spec.width, further);
+    weights.altup_merge = binder.Matrix("altup_unembd_proj", spec.width, further);
+  }
+}
+
 }  // namespace
 
 absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, ModelWeights& weights) {
@@ -257,6 +319,7 @@ absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, Mo
   }
   weights.output_norm = binder.NormOf(std::string(spec.output_norm), spec.width, spec.norm, spec.norm_weights_required);
   BindHead(binder, spec, weights);
+  BindExtras(binder, spec, weights);
   for (size_t i = 0; i < spec.layers.size() && binder.ok(); ++i) {
     weights.layers.push_back(LayerBinder(binder, spec, spec.layers[i], static_cast<int64_t>(i)).Bind());
   }

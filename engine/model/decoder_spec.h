@@ -9,32 +9,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/model/spec_kinds.h"
 #include "kernels/kernels.h"
 
 namespace inferd::model {
-
-enum class NormKind : uint8_t { kRms, kLayer };
-enum class Bias : uint8_t { kIfPresent, kRequired };
-enum class QkNorm : uint8_t {
-  kNone,
-  kShared,   // one weight [head] for all heads
-  kPerHead,  // weights [head][heads]
-  kWhole,    // over all heads together, weights [heads * head]
-  kPlain,    // of each head, without weights
-};
-enum class WindowShape : uint8_t {
-  kCausal,   // the last `window` tokens
-  kCentred,  // encoders: window / 2 tokens to either side
-  kChunked,  // only tokens of the same `window`-aligned chunk
-};
-enum class RopeScaling : uint8_t { kNone, kLinear, kYarn, kLongRope };
-enum class Gating : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfChosen };  // how a router's logits become weights
-enum class RecurrentKind : uint8_t { kNone, kShortConvolution, kMamba, kMamba2, kGatedDeltaNet };
-enum class Pooling : uint8_t { kNone, kMean, kCls, kLast, kRank };
 
 struct NormSpec {
   NormKind kind = NormKind::kRms;
@@ -76,10 +59,16 @@ struct AttentionSpec {
   bool qk_norm_after_rope = false;
   float scale = 0;  // of the scores; 0: 1 / sqrt(k_dim)
   float soft_cap = 0;
-  float alibi_max_bias = 0;  // > 0: linear biases (arXiv 2108.12409)
+  float alibi_max_bias = 0;  // > 0: linear biases (arXiv 2108.12409); of encoders to both sides
   float clamp_qkv = 0;
   bool sinks = false;
-  bool gated_output = false;      // q carries a gate beside each head: out *= sigmoid(gate)
+  bool gated_output = false;                   // q carries a gate beside each head: out *= sigmoid(gate)
+  GateTensor gate_tensor = GateTensor::kNone;  // attn_gate: out *= activation(attn_gate(input))
+  kernels::Activation gate_activation = kernels::Activation::kSigmoid;
+  float value_scale = 1;
+  bool norm_values = false;       // each head's value, without weights
+  bool values_from_keys = false;  // without attn_v: values are the keys before their norm and RoPE
+  int32_t kv_of = -1;             // the earlier layer whose K and V are used; -1: its own
   int64_t temperature_floor = 0;  // > 0: q *= 1 + scale * log(1 + floor((position + offset) / floor))
   int64_t temperature_offset = 0;
   float temperature_scale = 0;
@@ -94,10 +83,21 @@ struct ExpertSpec {
   Gating gating = Gating::kSoftmax;
   bool normalize = true;  // weights of the chosen sum to 1
   float weight_scale = 1;
+  float limit = 0;                      // as FeedForwardSpec::limit
   bool weigh_input = false;             // an expert's input is multiplied by its weight, not its output
   int64_t groups = 1, groups_used = 1;  // experts are chosen from the best groups
   int64_t shared_width = 0;             // beside the chosen ones, always; 0: none
   bool shared_gate = false;             // the shared expert's output *= sigmoid(gate(x))
+  bool shared_is_dense = false;         // the shared expert's tensors are those of a dense network
+  float sum_scale = 1;                  // of the experts' and the shared expert's sum
+  ExpertInput input = ExpertInput::kFeedForward;
+  RouterInput router_input = RouterInput::kExperts;
+};
+
+// xIELU (arXiv 2411.13010): positive * x^2 + beta * x above 0, else negative * (exp(min(x, epsilon)) - 1 - x) +
+// beta * x.
+struct XieluSpec {
+  float negative = 0, positive = 0, beta = 0, epsilon = 0;
 };
 
 struct FeedForwardSpec {
@@ -105,7 +105,10 @@ struct FeedForwardSpec {
   bool gated = true;           // down(act(gate(x)) * up(x)); else down(act(up(x)))
   bool fused_gate_up = false;  // one tensor ffn_up holds gate then up
   kernels::Activation activation = kernels::Activation::kSilu;
-  float clamp = 0;  // > 0: gate <= clamp, |up| <= clamp, act = g * sigmoid(1.702 g), times (up + 1)
+  float clamp = 0;                 // > 0: gate <= clamp, |up| <= clamp, act = g * sigmoid(1.702 g), times (up + 1)
+  float limit = 0;                 // > 0: min(act(gate), limit) * clamp(up, -limit, limit); of a shared expert too
+  std::optional<XieluSpec> xielu;  // instead of `activation`, without a gate
+  float sparsity = 0;  // > 0: gate = max(0, gate - mean - sparsity * deviation) over its row, before the activation
   Bias bias = Bias::kIfPresent;
   ExpertSpec experts;
 };
@@ -118,6 +121,7 @@ struct RecurrentSpec {
   int64_t state = 0;        // of each channel or key
   int64_t heads = 0;        // value heads; for kMamba the rank of the time step
   int64_t groups = 0;       // key heads, or groups that share B and C
+  bool norm = true;         // kMamba2: of the output
   bool norm_dt_b_c = false;
   bool heads_by_group = false;  // gated delta net: value heads of one key head lie side by side, else key heads repeat
 };
@@ -125,7 +129,7 @@ struct RecurrentSpec {
 struct LayerSpec {
   bool norm_before_mixer = true;  // false: not in this layer, whatever NormPlaces says
   AttentionSpec attention;
-  RecurrentSpec recurrent;
+  RecurrentSpec recurrent;  // beside attention: both read the same input
   FeedForwardSpec feed_forward;
 };
 
@@ -139,6 +143,8 @@ struct NormPlaces {
   std::string_view inside_feed_forward;  // before the down projection
   std::string_view after_feed_forward;
   std::string_view after_feed_forward_sum;
+  std::string_view before_experts;               // of ExpertInput::kOwnNorm...
+  std::string_view after_shared, after_experts;  // on the parts of an expert network's sum
 };
 
 // A head that ranks a whole text: scores = output(norm(activation(dense(x)))), each part only where the file has it.
@@ -147,6 +153,13 @@ struct RankSpec {
   Pooling of = Pooling::kCls;  // x: the mean, the first or the last of the hidden states
   kernels::Activation activation = kernels::Activation::kTanh;
   bool softmax = false;  // over the classes
+};
+
+// Alternating updates (AltUp, arXiv 2301.13310): several residual streams, of which a layer computes the first and
+// predicts the others; and a branch of low rank beside attention (LAuReL, arXiv 2411.07501).
+struct AltupSpec {
+  int64_t streams = 0;  // 0: none of both
+  int64_t rank = 0;     // of the branch
 };
 
 struct DecoderSpec {
@@ -162,6 +175,8 @@ struct DecoderSpec {
   int64_t token_types = 0;                       // rows of token_types, of which all tokens take the first; 0: none
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
   float logit_soft_cap = 0;
+  int64_t layer_input_width = 0;  // > 0: each layer adds a branch that reads an embedding of the token for that layer
+  AltupSpec altup;
   bool parallel = false;  // x += mixer(norm(x)) + feed_forward(norm'(x))
   Pooling pooling = Pooling::kNone;
   RankSpec rank;

@@ -70,6 +70,7 @@ void RunLayers(Device& device) {
   device.Embed();
   for (int32_t layer = 0; layer < static_cast<int32_t>(spec.layers.size()); ++layer) {
     const LayerSpec& s = spec.layers[layer];
+    device.BeginLayer(layer);
     if (s.attention.heads > 0) {
       device.ProjectQkv(layer);
       device.Attend(layer);
@@ -77,6 +78,7 @@ void RunLayers(Device& device) {
     }
     if (s.recurrent.kind != RecurrentKind::kNone) device.MixRecurrent(layer);
     if (s.feed_forward.width > 0 || s.feed_forward.experts.count > 0) device.FeedForward(layer);
+    device.FinishLayer(layer);
   }
 }
 

@@ -33,7 +33,7 @@ const gguf::Tensor* TensorBinder::Take(const std::string& name) {
   return tensor;
 }
 
-Linear TensorBinder::Matrix(const std::string& base, int64_t k, int64_t rows, Bias bias) {
+Linear TensorBinder::MatrixAlone(const std::string& base, int64_t k, int64_t rows) {
   const gguf::Tensor* tensor = Take(base + ".weight");
   if (tensor == nullptr) return {};
   if (static_cast<int64_t>(tensor->dims[0]) != k || tensor->elements() != static_cast<uint64_t>(k * rows)) {
@@ -44,6 +44,12 @@ Linear TensorBinder::Matrix(const std::string& base, int64_t k, int64_t rows, Bi
   Linear linear;
   linear.name = tensor->name;
   linear.weights = MatrixOf(*tensor, k, rows);
+  return linear;
+}
+
+Linear TensorBinder::Matrix(const std::string& base, int64_t k, int64_t rows, Bias bias) {
+  Linear linear = MatrixAlone(base, k, rows);
+  if (!linear) return {};
   linear.bias = bias == Bias::kRequired ? Vector(base + ".bias", rows) : VectorIfPresent(base + ".bias", rows);
   linear.scale = VectorIfPresent(base + ".scale", 1);
   return linear;

@@ -27,7 +27,8 @@ class TensorBinder {
 
   // `base`.weight of shape [rows][k], with `base`.bias [rows] and `base`.scale [1] where the file has them.
   Linear Matrix(const std::string& base, int64_t k, int64_t rows, Bias bias = Bias::kIfPresent);
-  // The same for a matrix of each expert in one tensor, with biases [experts][rows] and scales [experts].
+  Linear MatrixAlone(const std::string& base, int64_t k, int64_t rows);  // without either
+  // Matrix for each expert in one tensor, with biases [experts][rows] and scales [experts].
   ExpertLinear Experts(const std::string& base, int64_t k, int64_t rows, int64_t experts, Bias bias);
   // f32 values, converted if the file holds another type. Any shape of n elements.
   const float* Vector(const std::string& name, int64_t n);

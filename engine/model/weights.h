@@ -45,6 +45,7 @@ struct ExpertLinear {
 struct AttentionWeights {
   Linear q, k, v;  // rows of one fused tensor are three views of it
   Linear output;
+  Linear gate;  // of the output
   Norm q_norm, k_norm;
   const float* sinks = nullptr;  // [heads]
   Linear q_a, q_b, kv_a, kv_b;   // latent attention
@@ -55,10 +56,12 @@ struct AttentionWeights {
 struct FeedForwardWeights {
   Linear gate, up, down;  // gate and up of a fused tensor are two views of it
   Linear router;
+  const float* router_scale = nullptr;        // [n_embd]: RouterInput::kScaledNorm
   const float* activation_divisor = nullptr;  // [width] of an ungated network's inner row
   const float* selection_bias = nullptr;      // [experts]: added for choosing, not for weighing
   ExpertLinear expert_gate, expert_up, expert_down;
   Linear shared_gate, shared_up, shared_down, shared_router;
+  Norm before_experts, after_experts, after_shared;
 };
 
 // Tensors of recurrent mixers; each kind uses its own part.
@@ -75,20 +78,43 @@ struct RecurrentWeights {
   Norm norm, dt_norm, b_norm, c_norm;
 };
 
+// A layer's part of DecoderSpec::layer_input_width: x += norm(projection(gelu(gate(x)) * input)).
+struct LayerInputWeights {
+  Linear gate, projection;
+  Norm norm;
+};
+
+struct AltupWeights {
+  Linear router;  // n_embd to streams
+  Norm router_norm;
+  const float* predict = nullptr;        // [streams][streams][streams]: coefficients of each pair from the router
+  const float* correct = nullptr;        // [streams][streams]
+  const float* correct_scale = nullptr;  // [n_embd]
+  Linear laurel_left, laurel_right;
+  Norm laurel_norm;
+};
+
 struct LayerWeights {
   Norm before_mixer, inside_mixer, after_mixer, after_mixer_sum;
   Norm before_feed_forward, inside_feed_forward, after_feed_forward, after_feed_forward_sum;
   AttentionWeights attention;
   FeedForwardWeights feed_forward;
   RecurrentWeights recurrent;
+  LayerInputWeights layer_input;
+  AltupWeights altup;
+  const float* output_scale = nullptr;  // [1] of the stream after the layer
 };
 
 struct ModelWeights {
   Linear embedding;  // token_embd [n_vocab] rows of n_embd
   Linear positions, token_types;
   Norm embedding_norm, output_norm;
-  Linear head;                     // [n_vocab] rows; the embedding itself where tied; absent for encoders
-  Linear rank_dense, rank_output;  // of the ranking head
+  Linear layer_embedding;   // [n_vocab] rows of layers * layer_input_width
+  Linear layer_projection;  // n_embd to the same
+  Norm layer_projection_norm;
+  Linear altup_projection, altup_merge;  // (streams - 1) * n_embd rows: of each further stream
+  Linear head;                           // [n_vocab] rows; the embedding itself where tied; absent for encoders
+  Linear rank_dense, rank_output;        // of the ranking head
   Norm rank_norm;
   std::vector<LayerWeights> layers;
   std::vector<std::unique_ptr<float[]>> converted;  // small vectors that the file holds in another type than f32

@@ -26,7 +26,9 @@ inline typename L::Float Score(const AttentionArguments& a, typename L::Float pr
     score = L::Multiply(cap, Tanh<L>(L::Divide(score, cap)));
   }
   if (a.alibi_slopes == nullptr) return score;
-  return L::MultiplyAdd(L::Set(a.alibi_slopes[head]), L::Add(key, L::Set(static_cast<float>(distance))), score);
+  const typename L::Float ahead = L::Add(key, L::Set(static_cast<float>(distance)));
+  const typename L::Float behind = L::Multiply(ahead, L::Set(-1.0f));
+  return L::MultiplyAdd(L::Set(a.alibi_slopes[head]), L::Minimum(ahead, behind), score);
 }
 
 // Products of a row become weights; 0 for keys that it does not see.

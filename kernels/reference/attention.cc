@@ -72,7 +72,7 @@ float Score(const Query& query, const HeadPage& page, int64_t key) {
   score = score * a.scale;
   if (a.soft_cap != 0.0f) score = a.soft_cap * Tanh<Scalar>(score / a.soft_cap);
   if (a.alibi_slopes != nullptr) {
-    score = std::fma(a.alibi_slopes[query.head], static_cast<float>(key - query.position), score);
+    score = std::fma(a.alibi_slopes[query.head], -static_cast<float>(std::abs(key - query.position)), score);
   }
   return score;
 }

@@ -1,6 +1,7 @@
 // Attention of a layer: projections with what is done to queries and keys, K and V into the pages, then each query over
 // its sequence's pages.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/device/cpu/cpu_device.h"
@@ -17,13 +18,20 @@ void Clamp(float limit, int64_t n, float* x) {
 void CpuDevice::ProjectQkv(int32_t layer) {
   if (spec_.layers[layer].attention.latent.kv_rank > 0) return ProjectLatent(layer);
   const model::AttentionWeights& w = weights_.layers[layer].attention;
-  PrepareMixerInput(layer, Formats::Of({&w.q, &w.k, &w.v}));
-  const Product products[] = {
-      {&w.q, q_, w.q.weights.rows}, {&w.k, k_rows_, w.k.weights.rows}, {&w.v, v_, w.v.weights.rows}};
-  products_.Multiply(mixer_input_, rows_, products);
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  PrepareMixerInput(layer, Formats::Of({&w.q, &w.k, &w.v, &w.gate, &weights_.layers[layer].recurrent.in,
+                                        &weights_.layers[layer].altup.laurel_left}));
+  std::array<Product, 4> products;
+  size_t count = 0;
+  for (const Product& product : {Product{&w.q, q_, w.q.weights.rows}, Product{&w.k, k_rows_, w.k.weights.rows},
+                                 Product{&w.v, v_, w.v.weights.rows}, Product{&w.gate, gate_, w.gate.weights.rows}}) {
+    if (*product.linear) products[count++] = product;
+  }
+  products_.Multiply(mixer_input_, rows_, {products.data(), count});
+  if (spec_.altup.streams > 0) RunLaurel(layer);
   ForRuns([&](const Run& run, int32_t) {
     for (int64_t i = 0; i < run.tokens; ++i) FinishQkvRow(layer, run.row + i, run.position + i);
-    WriteRun(layer, run, k_rows_, w.k.weights.rows, v_, w.v.weights.rows);
+    if (a.kv_of < 0) WriteRun(layer, run, k_rows_, w.k.weights.rows, v_, w.v.weights.rows);
   });
 }
 
@@ -49,16 +57,21 @@ void CpuDevice::FinishQkvRow(int32_t layer, int64_t row, int64_t position) {
     Clamp(a.clamp_qkv, w.k.weights.rows, k);
     Clamp(a.clamp_qkv, w.v.weights.rows, v);
   }
+  const bool own = a.kv_of < 0;
+  if (own && a.norm_values) {
+    const model::Norm plain{.present = true, .epsilon = spec_.norm.epsilon};
+    ApplyNormPerHead(plain, model::QkNorm::kPlain, a.kv_heads, a.v_dim, a.v_dim, v);
+  }
   const auto norm = [&] {
     ApplyNormPerHead(w.q_norm, a.qk_norm, a.heads, q_stride, a.k_dim, q);
-    ApplyNormPerHead(w.k_norm, a.qk_norm, a.kv_heads, a.k_dim, a.k_dim, k);
+    if (own) ApplyNormPerHead(w.k_norm, a.qk_norm, a.kv_heads, a.k_dim, a.k_dim, k);
   };
   if (!a.qk_norm_after_rope) norm();
   if (a.rope >= 0) {
     const model::RopeSpec& rope = spec_.ropes[a.rope];
     const float* table = rope_tables_[a.rope] + row * rope.rotated;
     k_.rope(q, a.heads, q_stride, rope.rotated, rope.pairing, table);
-    k_.rope(k, a.kv_heads, a.k_dim, rope.rotated, rope.pairing, table);
+    if (own) k_.rope(k, a.kv_heads, a.k_dim, rope.rotated, rope.pairing, table);
   }
   if (a.qk_norm_after_rope) norm();
   if (a.temperature_floor > 0) {
@@ -119,7 +132,7 @@ void CpuDevice::AttendTokens(int32_t layer, const BatchSequence& sequence, const
       here = std::min(tokens, first_key + a.window - position);
     }
     k_.attention({.shape = ShapeOf(layer),
-                  .pages = sequence.sequence->pages(layer),
+                  .pages = sequence.sequence->pages(a.kv_of < 0 ? layer : a.kv_of),
                   .kv_head = static_cast<int32_t>(heads.kv_head),
                   .group = static_cast<int32_t>(heads.count),
                   .queries = here,
@@ -141,6 +154,19 @@ void CpuDevice::AttendTokens(int32_t layer, const BatchSequence& sequence, const
   }
 }
 
+// attended [heads][v_dim] *= sigmoid of its gate, which has an element for each or one for each head.
+void CpuDevice::GateRow(const model::AttentionSpec& a, float* gate, float* attended) const {
+  const int64_t n = a.heads * a.v_dim;
+  if (a.gate_tensor == model::GateTensor::kElements) {
+    k_.gate(a.gate_activation, gate, attended, n, attended);
+    return;
+  }
+  k_.activate(a.gate_activation, gate, a.heads, gate);
+  for (int64_t head = 0; head < a.heads; ++head) {
+    k_.scale(attended + head * a.v_dim, gate[head], a.v_dim, attended + head * a.v_dim);
+  }
+}
+
 void CpuDevice::ProjectAttention(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::AttentionSpec& a = spec_.layers[layer].attention;
@@ -153,9 +179,12 @@ void CpuDevice::ProjectAttention(int32_t layer) {
       const float* gate = q_ + (row * a.heads + head) * 2 * a.k_dim + a.k_dim;
       k_.gate(kernels::Activation::kSigmoid, gate, attended + head * a.v_dim, a.v_dim, attended + head * a.v_dim);
     }
+    if (a.value_scale != 1) k_.scale(attended, a.value_scale, inner_.k, attended);
+    if (a.gate_tensor != model::GateTensor::kNone) GateRow(a, gate_ + row * w.attention.gate.weights.rows, attended);
     StoreRow(w.inside_mixer, attended, row, inner_, thread);
   });
   AddBranch(w.attention.output, w.after_mixer, w.after_mixer_sum);
+  if (spec_.altup.streams > 0) AddLaurel();
 }
 
 }  // namespace inferd::device

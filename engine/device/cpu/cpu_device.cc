@@ -13,6 +13,7 @@ namespace inferd::device {
 namespace {
 
 using kernels::ActivationFormat;
+using model::GateTensor;
 using model::RecurrentKind;
 
 constexpr int64_t kWriteTokens = 16;  // tokens whose K and V one item writes
@@ -22,16 +23,45 @@ int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; 
 // Calls visit(linear) for each matrix of the model.
 template <typename Visit>
 void VisitLinears(const model::ModelWeights& weights, Visit visit) {
-  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output})
+  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output,
+                                      &weights.layer_projection, &weights.altup_projection, &weights.altup_merge})
     visit(*linear);
   for (const model::LayerWeights& layer : weights.layers) {
     const model::AttentionWeights& a = layer.attention;
     const model::FeedForwardWeights& f = layer.feed_forward;
     const model::RecurrentWeights& r = layer.recurrent;
-    for (const model::Linear* linear :
-         {&a.q,   &a.k,    &a.v,  &a.output, &a.q_a,    &a.q_b,         &a.kv_a,      &a.kv_b,        &a.k_b,
-          &a.v_b, &f.gate, &f.up, &f.down,   &f.router, &f.shared_gate, &f.shared_up, &f.shared_down, &f.shared_router,
-          &r.in,  &r.out,  &r.x,  &r.dt,     &r.gate,   &r.alpha,       &r.beta,      &r.beta_alpha}) {
+    for (const model::Linear* linear : {&a.q,
+                                        &a.k,
+                                        &a.v,
+                                        &a.output,
+                                        &a.q_a,
+                                        &a.q_b,
+                                        &a.kv_a,
+                                        &a.kv_b,
+                                        &a.k_b,
+                                        &a.v_b,
+                                        &f.gate,
+                                        &f.up,
+                                        &f.down,
+                                        &f.router,
+                                        &f.shared_gate,
+                                        &f.shared_up,
+                                        &f.shared_down,
+                                        &f.shared_router,
+                                        &a.gate,
+                                        &layer.layer_input.gate,
+                                        &layer.layer_input.projection,
+                                        &layer.altup.router,
+                                        &layer.altup.laurel_left,
+                                        &layer.altup.laurel_right,
+                                        &r.in,
+                                        &r.out,
+                                        &r.x,
+                                        &r.dt,
+                                        &r.gate,
+                                        &r.alpha,
+                                        &r.beta,
+                                        &r.beta_alpha}) {
       visit(*linear);
     }
     for (const model::ExpertLinear* experts : {&f.expert_gate, &f.expert_up, &f.expert_down}) {
@@ -126,7 +156,7 @@ absl::Status CpuDevice::CreateCache() {
     const model::LayerSpec& layer = spec_.layers[i];
     layout.state_bytes.push_back(StateBytes(layer.recurrent));
     layout.page_bytes.push_back(0);
-    if (layer.attention.heads == 0) continue;
+    if (layer.attention.heads == 0 || layer.attention.kv_of >= 0) continue;
     const kernels::PageShape shape = ShapeOf(i);
     if (shape.type == kernels::CacheType::kQ8_0 && (shape.k_dim % 32 != 0 || shape.v_dim % 32 != 0)) {
       return InvalidArgument(
@@ -157,13 +187,15 @@ CpuDevice::Widths CpuDevice::WidthsOf() const {
                       a.heads * a.v_dim, a.heads * a.latent.v_dim});
       w.k = std::max({w.k, a.kv_heads * a.k_dim, a.latent.kv_rank + a.latent.rope_dim});
       w.v = std::max({w.v, a.kv_heads * a.v_dim, a.heads * (a.latent.nope_dim + a.latent.v_dim)});
-      w.gate = std::max(w.gate, a.heads * a.latent.v_dim);
+      w.gate = std::max({w.gate, a.heads * a.latent.v_dim, a.gate_tensor == GateTensor::kNone ? 0 : a.heads * a.v_dim});
     }
     if (r.kind != RecurrentKind::kNone) w.recurrent = std::max(w.recurrent, RecurrentWidth(r));
     w.gate = std::max({w.gate, layer.feed_forward.width, layer.feed_forward.experts.shared_width,
                        layer.feed_forward.experts.width * layer.feed_forward.experts.used});
   }
-  w.any = std::max({w.q, w.k, w.v, w.gate, w.recurrent, spec_.width});
+  w.gate = std::max({w.gate, spec_.layer_input_width, spec_.altup.rank, spec_.altup.streams > 0 ? spec_.width : 0});
+  w.any = std::max({w.q, w.k, w.v, w.gate, w.recurrent, spec_.width, spec_.altup.streams * spec_.width,
+                    spec_.layer_input_width * static_cast<int64_t>(spec_.layers.size())});
   return w;
 }
 
@@ -205,9 +237,18 @@ absl::Status CpuDevice::Allocate() {
   const Widths w = WidthsOf();
   const int64_t rows = options_.max_batch_tokens;
   const std::pair<float**, int64_t> buffers[] = {
-      {&x_, spec_.width},        {&q_, w.q},       {&k_rows_, w.k},        {&v_, w.v},
-      {&attended_, w.q},         {&gate_, w.gate}, {&inner_rows_, w.gate}, {&branch_, spec_.width},
-      {&recurrent_, w.recurrent}};
+      {&x_, spec_.width},
+      {&q_, w.q},
+      {&k_rows_, w.k},
+      {&v_, w.v},
+      {&attended_, w.q},
+      {&gate_, w.gate},
+      {&inner_rows_, w.gate},
+      {&branch_, spec_.width},
+      {&recurrent_, w.recurrent},
+      {&layer_inputs_, spec_.layer_input_width * static_cast<int64_t>(spec_.layers.size())},
+      {&streams_, spec_.altup.streams * spec_.width},
+      {&laurel_, spec_.altup.streams > 0 ? spec_.width : 0}};
   for (auto [buffer, width] : buffers) {
     ASSIGN_OR_RETURN(*buffer, workspace_.Take<float>(rows * width));
   }
@@ -243,24 +284,30 @@ absl::Status CpuDevice::OpenBlas() {
 
 // Slots are rows of which each token has several: one for each chosen expert, or for each head of latent attention.
 absl::Status CpuDevice::AllocateSlots(Formats formats) {
-  int64_t slots = 0, experts_used = 0, experts = 0, widest = 0;
+  int64_t slots = 0, experts_used = 0, experts = spec_.altup.streams, widest = 0;
+  bool own_input = false;
   for (const model::LayerSpec& layer : spec_.layers) {
     const model::ExpertSpec& e = layer.feed_forward.experts;
     const model::AttentionSpec& a = layer.attention;
+    own_input =
+        own_input || e.input != model::ExpertInput::kFeedForward || e.router_input != model::RouterInput::kExperts;
     experts_used = std::max(experts_used, e.used);
     experts = std::max(experts, e.count);
     slots = std::max({slots, e.used, a.latent.kv_rank > 0 ? a.heads : 0});
     widest = std::max({widest, e.width, e.weigh_input ? spec_.width : 0, a.latent.nope_dim, a.latent.kv_rank});
   }
-  if (slots == 0) return absl::OkStatus();
   const int64_t rows = options_.max_batch_tokens;
+  router_logits_.resize(rows * experts);
+  if (slots == 0) return absl::OkStatus();
+  if (own_input) {
+    ASSIGN_OR_RETURN(expert_input_, AllocateActivations(rows, spec_.width, formats));
+  }
   ASSIGN_OR_RETURN(slots_, AllocateActivations(rows * slots, widest, formats));
   ASSIGN_OR_RETURN(expert_out_, workspace_.Take<float>(rows * experts_used * spec_.width));
   expert_ids_.resize(rows * experts_used);
   expert_weights_.resize(rows * experts_used);
   sorted_rows_.resize(rows * slots);
   slot_places_.resize(rows * experts_used);
-  router_logits_.resize(rows * experts);
   all_slots_.resize(rows * experts_used);
   std::iota(all_slots_.begin(), all_slots_.end(), 0);
   return absl::OkStatus();

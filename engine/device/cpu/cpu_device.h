@@ -1,5 +1,7 @@
+// Long because it declares the steps of all families, whose code lies in the files named below.
 // The device that runs a model on the processors of this machine. The steps of a pass are spread over the .cc files
-// beside this one: embedding_and_head.cc, attention.cc, latent_attention.cc, feed_forward.cc, experts.cc, recurrent.cc.
+// beside this one: embedding_and_head.cc, attention.cc, latent_attention.cc, feed_forward.cc, experts.cc, recurrent.cc,
+// streams.cc.
 //
 // Each step is one or two jobs of the thread pool. Work on single rows (norms, quantization, RoPE) of a small batch is
 // done by the caller alone, which is faster than waking anybody.
@@ -32,11 +34,13 @@ class CpuDevice final : public Device {
 
   void Begin(const Batch& batch) override;
   void Embed() override;
+  void BeginLayer(int32_t layer) override;
   void ProjectQkv(int32_t layer) override;
   void Attend(int32_t layer) override;
   void ProjectAttention(int32_t layer) override;
   void MixRecurrent(int32_t layer) override;
   void FeedForward(int32_t layer) override;
+  void FinishLayer(int32_t layer) override;
   std::span<float> Hidden() override;
   std::span<float> Logits() override;
   void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) override;
@@ -106,6 +110,7 @@ class CpuDevice final : public Device {
   void ApplyNormPerHead(const model::Norm& norm, model::QkNorm kind, int64_t heads, int64_t stride, int64_t dim,
                         float* x) const;
   void FinishQkvRow(int32_t layer, int64_t row, int64_t position);
+  void GateRow(const model::AttentionSpec& a, float* gate, float* attended) const;
   static float TemperatureAt(const model::AttentionSpec& attention, int64_t position);  // factor of queries
   void WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride);
   void AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first, int64_t tokens,
@@ -128,18 +133,36 @@ class CpuDevice final : public Device {
     int64_t tokens;
     float *gates, *out;  // [tokens], stride apart
     int64_t stride;
+    float limit;  // FeedForwardSpec::limit or that of the experts
   };
   void GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& pair, int64_t begin, int64_t end, int32_t thread);
+  void SparseFeedForward(int32_t layer);
   void RunGatedPair(const model::FeedForwardSpec& spec, const GatedPair& pair);
 
   // ---- experts.cc
   void ExpertFeedForward(int32_t layer);
-  void RouteRows(int32_t layer);
+  // What the experts or the router read where that is not the feed-forward network's input; before the mixer or after.
+  void PrepareExpertInput(int32_t layer);
+  void RouteBeforeMixer(int32_t layer);
+  void RouteScaled(int32_t layer);
+  void RouteRows(int32_t layer, const Activations& read);
+  const Activations& ExpertInputOf(const model::ExpertSpec& experts) const;
   void SortByExpert(const model::ExpertSpec& experts);
   void RunExperts(int32_t layer);
   void StoreWeighedInputs(int32_t layer);
-  void CombineExperts(const model::ExpertSpec& experts);
+  void CombineExperts(int32_t layer);
   void AddSharedExpert(int32_t layer);
+
+  // ---- streams.cc
+  void ProjectLayerInputs();                                  // layer_inputs_ of all layers
+  void LayerInputBranch(int32_t layer, const float* source);  // inner_ from source [rows][n_embd] and layer_inputs_
+  void ExpandStreams();
+  void PredictStreams(int32_t layer);
+  void CorrectStreams(int32_t layer);
+  void MergeStreams();
+  void RunLaurel(int32_t layer);
+  void AddLaurel();
+  void StreamModalities(int32_t layer);  // router_logits_ [rows][streams]
 
   // ---- recurrent.cc
   template <typename Task>
@@ -174,6 +197,8 @@ class CpuDevice final : public Device {
   float *hidden_ = nullptr, *logits_ = nullptr;
   std::vector<float*> rope_tables_;  // [ropes] of [rows][2][pairs]
   Activations mixer_input_, feed_forward_input_, inner_;
+  float* layer_inputs_ = nullptr;                 // [layers * layer_input_width]
+  float *streams_ = nullptr, *laurel_ = nullptr;  // [streams][n_embd], [n_embd]
 
   // Experts: `used` slots a row, sorted by expert.
   struct ExpertRun {
@@ -184,6 +209,7 @@ class CpuDevice final : public Device {
   std::vector<int32_t> expert_ids_, sorted_rows_, slot_places_, all_slots_;
   std::vector<float> expert_weights_, router_logits_;
   float* expert_out_ = nullptr;  // [slots][width]
+  Activations expert_input_;     // [rows], allocated where a layer needs it
   Activations slots_;            // [rows * slots of a row]
 };
 

@@ -23,6 +23,8 @@ void CpuDevice::Embed() {
     }
     if (weights_.embedding_norm.present) ApplyNorm(weights_.embedding_norm, x, width, x);
   });
+  if (spec_.layer_input_width > 0) ProjectLayerInputs();
+  if (spec_.altup.streams > 0) ExpandStreams();
 }
 
 std::span<float> CpuDevice::Hidden() {

@@ -4,6 +4,7 @@
 // A slot is one chosen expert of one token. Slots are sorted by expert for the products, and summed for each token in
 // the order of its choice, so that a token's result does not depend on which others share its experts.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "engine/device/cpu/cpu_device.h"
@@ -37,19 +38,61 @@ kernels::RouterScore ScoreOf(model::Gating gating) {
 void CpuDevice::ExpertFeedForward(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::ExpertSpec& e = spec_.layers[layer].feed_forward.experts;
-  RouteRows(layer);
+  if (e.router_input == model::RouterInput::kScaledNorm) RouteScaled(layer);
+  if (e.input == model::ExpertInput::kOwnNorm) PrepareExpertInput(layer);
+  if (e.router_input == model::RouterInput::kExperts) RouteRows(layer, ExpertInputOf(e));
   SortByExpert(e);
   RunExperts(layer);
-  CombineExperts(e);
+  CombineExperts(layer);
   if (e.shared_width > 0) AddSharedExpert(layer);
+  if (e.sum_scale != 1) k_.scale(branch_, e.sum_scale, rows_ * spec_.width, branch_);
   AddBranchRows(w.after_feed_forward, w.after_feed_forward_sum);
 }
 
-void CpuDevice::RouteRows(int32_t layer) {
+const Activations& CpuDevice::ExpertInputOf(const model::ExpertSpec& e) const {
+  return e.input == model::ExpertInput::kFeedForward ? feed_forward_input_ : expert_input_;
+}
+
+void CpuDevice::PrepareExpertInput(int32_t layer) {
+  const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
+  expert_input_.formats = Formats::Of({&w.router});
+  for (const model::ExpertLinear* experts : {&w.expert_gate, &w.expert_up}) {
+    if (*experts) expert_input_.formats.Add(experts->weights.type);
+  }
+  expert_input_.k = spec_.width;
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    StoreRow(w.before_experts, x_ + row * spec_.width, row, expert_input_, thread);
+  });
+}
+
+void CpuDevice::RouteBeforeMixer(int32_t layer) {
+  expert_input_.formats = Formats::Of({&weights_.layers[layer].feed_forward.router});
+  expert_input_.k = spec_.width;
+  ForRows(rows_, [&](int64_t row, int32_t) { products_.Store(expert_input_, row, x_ + row * spec_.width); });
+  RouteRows(layer, expert_input_);
+}
+
+void CpuDevice::RouteScaled(int32_t layer) {
+  const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
+  const int64_t width = spec_.width;
+  const float factor = 1.0f / std::sqrt(static_cast<float>(width));
+  expert_input_.formats = Formats::Of({&w.router});
+  expert_input_.k = width;
+  ForRows(rows_, [&](int64_t row, int32_t thread) {
+    float* normed = scratch_[thread].row;
+    k_.rms_norm(x_ + row * width, nullptr, spec_.norm.epsilon, width, normed);
+    k_.scale(normed, factor, width, normed);
+    k_.multiply(normed, w.router_scale, width, normed);
+    products_.Store(expert_input_, row, normed);
+  });
+  RouteRows(layer, expert_input_);
+}
+
+void CpuDevice::RouteRows(int32_t layer, const Activations& read) {
   const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
   const model::ExpertSpec& e = spec_.layers[layer].feed_forward.experts;
   const Product product{&w.router, router_logits_.data(), e.count};
-  products_.Multiply(feed_forward_input_, rows_, {&product, 1});
+  products_.Multiply(read, rows_, {&product, 1});
   ForRows(rows_, [&](int64_t row, int32_t) {
     k_.route({.score = ScoreOf(e.gating),
               .experts = static_cast<int32_t>(e.count),
@@ -98,12 +141,12 @@ void CpuDevice::RunExperts(int32_t layer) {
   };
   if (f.experts.weigh_input) StoreWeighedInputs(layer);
   divide(width, [&](const ExpertRun& run, int64_t begin, int64_t end, int32_t thread) {
-    const Activations& input = f.experts.weigh_input ? slots_ : feed_forward_input_;
+    const Activations& input = f.experts.weigh_input ? slots_ : ExpertInputOf(f.experts);
     const std::vector<int32_t>& input_rows = f.experts.weigh_input ? all_slots_ : sorted_rows_;
     const model::Linear gate = MatrixOf(w.expert_gate, run.expert), up = MatrixOf(w.expert_up, run.expert);
     GateAndUp(f,
               {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin, gate_ + run.begin * width,
-               inner_rows_ + run.begin * width, width},
+               inner_rows_ + run.begin * width, width, f.experts.limit},
               begin, end, thread);
   });
   slots_.formats = Formats();
@@ -138,7 +181,9 @@ void CpuDevice::StoreWeighedInputs(int32_t layer) {
   });
 }
 
-void CpuDevice::CombineExperts(const model::ExpertSpec& e) {
+void CpuDevice::CombineExperts(int32_t layer) {
+  const model::ExpertSpec& e = spec_.layers[layer].feed_forward.experts;
+  const model::Norm& after = weights_.layers[layer].feed_forward.after_experts;
   const int64_t width = spec_.width;
   ForRows(rows_, [&](int64_t row, int32_t) {
     float* sum = branch_ + row * width;
@@ -151,6 +196,7 @@ void CpuDevice::CombineExperts(const model::ExpertSpec& e) {
         k_.add_scaled(out, weight, width, sum);
       }
     }
+    if (after.present) ApplyNorm(after, sum, width, sum);
   });
 }
 
@@ -158,7 +204,8 @@ void CpuDevice::AddSharedExpert(int32_t layer) {
   const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
   const int64_t width = spec_.width, inner = f.experts.shared_width;
-  RunGatedPair(f, {&w.shared_gate, &w.shared_up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, inner});
+  RunGatedPair(
+      f, {&w.shared_gate, &w.shared_up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, inner, f.limit});
   inner_.formats = Formats::Of({&w.shared_down});
   inner_.k = inner;
   ForRows(rows_, [&](int64_t row, int32_t) { products_.Store(inner_, row, inner_rows_ + row * inner); });
@@ -172,6 +219,7 @@ void CpuDevice::AddSharedExpert(int32_t layer) {
   }
   ForRows(rows_, [&](int64_t row, int32_t) {
     float* sum = branch_ + row * width;
+    if (w.after_shared.present) ApplyNorm(w.after_shared, shared + row * width, width, shared + row * width);
     if (w.shared_router) {
       k_.add_scaled(shared + row * width, gates[row], width, sum);
     } else {

@@ -25,7 +25,8 @@ void CpuDevice::MixRecurrent(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const model::RecurrentWeights& m = w.recurrent;
-  PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta, &m.beta_alpha}));
+  if (spec_.layers[layer].attention.heads == 0)  // else attention has prepared it for both
+    PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta, &m.beta_alpha}));
   inner_.formats = Formats::Of({&m.out});
   inner_.k = r.inner;
   switch (r.kind) {

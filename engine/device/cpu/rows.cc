@@ -4,8 +4,9 @@
 namespace inferd::device {
 
 void CpuDevice::ApplyNorm(const model::Norm& norm, const float* x, int64_t n, float* out) const {
-  if (norm.kind == model::NormKind::kRms) {
+  if (norm.kind != model::NormKind::kLayer) {
     k_.rms_norm(x, norm.weight, norm.epsilon, n, out);
+    if (norm.bias != nullptr) k_.add(out, norm.bias, n, out);
   } else {
     k_.layer_norm(x, norm.weight, norm.bias, norm.epsilon, n, out);
   }
@@ -26,6 +27,9 @@ void CpuDevice::PrepareMixerInput(int32_t layer, Formats formats) {
   ForRows(rows_, [&](int64_t row, int32_t thread) {
     StoreRow(w.before_mixer, x_ + row * spec_.width, row, mixer_input_, thread);
   });
+  const model::ExpertSpec& e = spec_.layers[layer].feed_forward.experts;
+  if (e.input == model::ExpertInput::kOwnNormBeforeMixer) PrepareExpertInput(layer);
+  if (e.router_input == model::RouterInput::kBeforeMixer) RouteBeforeMixer(layer);
   if (spec_.parallel) PrepareFeedForwardInput(layer);  // from the same x, before the mixer changes it
 }
 

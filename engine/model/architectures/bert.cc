@@ -34,6 +34,23 @@ DecoderSpec DescribeNomicBert(Metadata& m) {
   return spec;
 }
 
+// Version 2 of Jina's: linear attention biases and GELU with a gate, in one tensor with the up projection or apart.
+DecoderSpec DescribeJinaBert2(Metadata& m) {
+  DecoderSpec spec = CommonBert(m);
+  const bool apart = HasTensor(m, "blk.0.ffn_gate.weight"), norms = HasTensor(m, "blk.0.attn_q_norm.weight");
+  const gguf::Tensor* up = m.file().FindTensor("blk.0.ffn_up.weight");
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    layer.attention.alibi_max_bias = 8.0f;
+    layer.attention.qk_norm = norms ? QkNorm::kWhole : QkNorm::kNone;
+    layer.attention.qk_norm_kind = NormKind::kLayer;
+    FeedForwardSpec& f = layer.feed_forward;
+    f.activation = Activation::kGeluHalf;
+    f.fused_gate_up = !apart && up != nullptr && static_cast<int64_t>(up->dims[1]) == 2 * f.width;
+    f.gated = apart || f.fused_gate_up;
+  });
+  return spec;
+}
+
 // Version 3 of Jina's: RoPE, and no gate.
 DecoderSpec DescribeJinaBert3(Metadata& m) {
   DecoderSpec spec = DescribeNomicBert(m);

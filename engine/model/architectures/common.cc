@@ -169,7 +169,8 @@ Gating ReadGating(Metadata& m, Gating fallback) {
 void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first) {
   const int64_t count = m.CountOr("expert_count", 0, kernels::kMaximumExperts);
   if (count == 0) return;
-  const int64_t width = m.CountOr("expert_feed_forward_length", 0, kWidest);
+  const std::vector<int64_t> widths =
+      m.CountPerLayer("expert_feed_forward_length", static_cast<int64_t>(spec.layers.size()), 0);
   const int64_t used = m.Count("expert_used_count", count);
   const int64_t groups = m.CountOr("expert_group_count", 1, count),
                 groups_used = m.CountOr("expert_group_used_count", 1, count);
@@ -177,10 +178,23 @@ void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first) {
     FeedForwardSpec& f = spec.layers[i].feed_forward;
     f.experts.count = count;
     f.experts.used = used;
-    f.experts.width = width > 0 ? width : f.width;
+    f.experts.width = std::min(widths[i] > 0 ? widths[i] : f.width, kWidest);
     f.experts.groups = groups;
     f.experts.groups_used = groups_used;
   }
+}
+
+void AddSharedExperts(Metadata& m, DecoderSpec& spec, Gating gating) {
+  AddExperts(m, spec, m.CountOr("leading_dense_block_count", 0));
+  const int64_t shared = m.CountOr("expert_shared_count", 0, kernels::kMaximumExperts);
+  const float scale = FactorOr(m, "expert_weights_scale", 1);
+  const bool normalize = m.FlagOr("expert_weights_norm", false);
+  ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
+    experts.gating = gating;
+    experts.normalize = normalize;
+    experts.weight_scale = scale;
+    experts.shared_width = experts.width * shared;
+  });
 }
 
 RecurrentSpec ReadMixer(Metadata& m, RecurrentKind kind) {
@@ -233,6 +247,28 @@ void UsePlainFeedForward(DecoderSpec& spec, Activation activation) {
 }
 
 bool HasTensor(const Metadata& m, std::string_view name) { return m.file().FindTensor(name) != nullptr; }
+
+std::vector<float> NumbersPerLayer(Metadata& m, std::string_view whole_key, int64_t layers) {
+  const gguf::Entry* entry = m.file().Find(whole_key);
+  if (entry == nullptr || !std::holds_alternative<gguf::Array>(entry->value)) {
+    const absl::StatusOr<double> value = m.file().GetFloat(whole_key);
+    m.Fail(entry == nullptr ? InvalidArgument("{}", MessageOf(value.status())) : value.status());
+    return std::vector<float>(layers, value.ok() ? static_cast<float>(*value) : 0.0f);
+  }
+  absl::StatusOr<std::vector<float>> values = m.file().GetFloats(whole_key);
+  m.Fail(values.status());
+  if (values.ok() && static_cast<int64_t>(values->size()) < layers) {
+    m.Fail(InvalidArgument("{}: {}: {} elements, expected one for each of {} layers", m.file().path(), whole_key,
+                           values->size(), layers));
+  }
+  std::vector<float> numbers = values.ok() ? *std::move(values) : std::vector<float>();
+  numbers.resize(layers);
+  return numbers;
+}
+
+absl::Status NeedsExperts(const Metadata& m) {
+  return InvalidArgument("{}: {}.expert_count: 0 or missing, expected experts", m.file().path(), m.architecture());
+}
 
 float FactorOr(Metadata& m, std::string_view key, double fallback) {
   const double value = m.RealOr(key, fallback);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/model/decoder_spec.h"
 #include "engine/model/metadata.h"
@@ -25,6 +26,8 @@ void AddRope(Metadata& m, DecoderSpec& spec, RopePairing pairing);
 
 // Expert networks in all layers from `first` on, if expert_count > 0: softmax router, weights normalized.
 void AddExperts(Metadata& m, DecoderSpec& spec, int64_t first = 0);
+// Some dense layers first, then routed experts beside expert_shared_count shared ones.
+void AddSharedExperts(Metadata& m, DecoderSpec& spec, Gating gating);
 Gating ReadGating(Metadata& m, Gating fallback);
 
 // The recurrent mixer that ssm.* keys declare; groups only of kinds that have them.
@@ -45,6 +48,9 @@ void UsePlainFeedForward(DecoderSpec& spec, Activation activation);
 bool HasTensor(const Metadata& m, std::string_view name);
 float FactorOr(Metadata& m, std::string_view key, double fallback);  // 0 in the file means: not set
 int64_t TokenTypeCount(Metadata& m);
+std::vector<float> NumbersPerLayer(Metadata& m, std::string_view whole_key,
+                                   int64_t layers);  // one for all, or an array
+absl::Status NeedsExperts(const Metadata& m);
 absl::Status Inconsistent(const Metadata& m, std::string_view key, std::string_view other);
 absl::Status UnknownText(const Metadata& m, std::string_view key, std::string_view value, std::string_view expected);
 

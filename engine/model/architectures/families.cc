@@ -5,7 +5,10 @@
 namespace inferd::model {
 
 #define INFERD_FAMILIES(FAMILY)             \
+  FAMILY("afmoe", Afmoe)                    \
+  FAMILY("apertus", Apertus)                \
   FAMILY("arcee", Arcee)                    \
+  FAMILY("arctic", Arctic)                  \
   FAMILY("baichuan", Baichuan)              \
   FAMILY("bailingmoe", BailingMoe)          \
   FAMILY("bailingmoe2", BailingMoe2)        \
@@ -14,12 +17,15 @@ namespace inferd::model {
   FAMILY("bloom", Bloom)                    \
   FAMILY("chatglm", Chatglm)                \
   FAMILY("codeshell", Starcoder2)           \
+  FAMILY("cogvlm", Cogvlm)                  \
   FAMILY("cohere2", Cohere2)                \
+  FAMILY("cohere2moe", Cohere2Moe)          \
   FAMILY("command-r", CommandR)             \
   FAMILY("dbrx", Dbrx)                      \
   FAMILY("deci", Deci)                      \
   FAMILY("deepseek", Deepseek)              \
   FAMILY("deepseek2", Deepseek2)            \
+  FAMILY("deepseek2-ocr", Deepseek2Ocr)     \
   FAMILY("dots1", Dots1)                    \
   FAMILY("ernie4_5", Ernie)                 \
   FAMILY("ernie4_5-moe", ErnieMoe)          \
@@ -28,10 +34,13 @@ namespace inferd::model {
   FAMILY("exaone-moe", ExaoneMoe)           \
   FAMILY("exaone4", Exaone4)                \
   FAMILY("falcon", Falcon)                  \
+  FAMILY("falcon-h1", FalconH1)             \
   FAMILY("gemma", Gemma)                    \
   FAMILY("gemma-embedding", GemmaEmbedding) \
   FAMILY("gemma2", Gemma2)                  \
   FAMILY("gemma3", Gemma3)                  \
+  FAMILY("gemma3n", Gemma3n)                \
+  FAMILY("gemma4", Gemma4)                  \
   FAMILY("glm4", Glm4)                      \
   FAMILY("glm4moe", Glm4Moe)                \
   FAMILY("gpt-oss", GptOss)                 \
@@ -41,6 +50,7 @@ namespace inferd::model {
   FAMILY("granite_swa", GraniteSwa)         \
   FAMILY("granitehybrid", GraniteHybrid)    \
   FAMILY("granitemoe", GraniteMoe)          \
+  FAMILY("grok", Grok)                      \
   FAMILY("hunyuan-dense", HunyuanDense)     \
   FAMILY("hunyuan-moe", HunyuanMoe)         \
   FAMILY("hunyuan_vl", HunyuanDense)        \
@@ -49,7 +59,9 @@ namespace inferd::model {
   FAMILY("jais", Jais)                      \
   FAMILY("jais2", Nemotron)                 \
   FAMILY("jamba", Jamba)                    \
+  FAMILY("jina-bert-v2", JinaBert2)         \
   FAMILY("jina-bert-v3", JinaBert3)         \
+  FAMILY("laguna", Laguna)                  \
   FAMILY("lfm2", Lfm2)                      \
   FAMILY("lfm2moe", Lfm2Moe)                \
   FAMILY("llama", Llama)                    \
@@ -59,6 +71,7 @@ namespace inferd::model {
   FAMILY("mamba", Mamba)                    \
   FAMILY("mamba2", Mamba2)                  \
   FAMILY("mellum", Mellum)                  \
+  FAMILY("mimo2", Mimo2)                    \
   FAMILY("minicpm", Minicpm)                \
   FAMILY("minicpm3", Minicpm3)              \
   FAMILY("minimax-m2", MinimaxM2)           \
@@ -81,6 +94,7 @@ namespace inferd::model {
   FAMILY("pangu-embedded", Qwen2)           \
   FAMILY("phi2", Phi2)                      \
   FAMILY("phi3", Phi3)                      \
+  FAMILY("phimoe", PhiMoe)                  \
   FAMILY("plamo", Plamo)                    \
   FAMILY("plamo3", Plamo3)                  \
   FAMILY("plm", Plm)                        \
@@ -97,10 +111,13 @@ namespace inferd::model {
   FAMILY("qwen3vlmoe", Qwen3Moe)            \
   FAMILY("refact", Refact)                  \
   FAMILY("seed_oss", SeedOss)               \
+  FAMILY("smallthinker", Smallthinker)      \
   FAMILY("smollm3", Smollm3)                \
+  FAMILY("spark2_5", Spark25)               \
   FAMILY("stablelm", Stablelm)              \
   FAMILY("starcoder", Starcoder)            \
   FAMILY("starcoder2", Starcoder2)          \
+  FAMILY("step35", Step35)                  \
   FAMILY("xverse", Llama)
 
 #define INFERD_DECLARE(name, Describer) DecoderSpec Describe##Describer(Metadata& m);

@@ -45,6 +45,16 @@ DecoderSpec DescribeGraniteHybrid(Metadata& m) {
   return spec;
 }
 
+// Falcon H1: every layer has both, side by side. arXiv 2507.22448.
+DecoderSpec DescribeFalconH1(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kMamba2);
+  mixer.norm = HasTensor(m, "blk.0.ssm_norm.weight");
+  ForEachLayer(spec, [&](LayerSpec& layer) { layer.recurrent = mixer; });
+  return spec;
+}
+
 DecoderSpec DescribeNemotronH(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   const RecurrentSpec mixer = ReadMixer(m, RecurrentKind::kMamba2);

@@ -26,4 +26,12 @@ DecoderSpec DescribeDeci(Metadata& m) {
   return spec;
 }
 
+// The text part of CogVLM, whose files hold a second set of matrices for the tokens of images.
+DecoderSpec DescribeCogvlm(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  spec.unused_tensors = {"vis_"};
+  return spec;
+}
+
 }  // namespace inferd::model

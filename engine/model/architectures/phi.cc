@@ -1,4 +1,5 @@
-// Phi 2 (LayerNorm, attention and feed-forward side by side), Phi 3 and 4. arXiv 2404.14219, 2402.13753 (LongRoPE).
+// Phi 2 (LayerNorm, attention and feed-forward side by side), Phi 3 and 4, Phi 3.5 MoE. arXiv 2404.14219, 2402.13753
+// (LongRoPE).
 #include "engine/model/architectures/common.h"
 
 namespace inferd::model {
@@ -18,6 +19,21 @@ DecoderSpec DescribePhi3(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kHalves);
   ForEachLayer(spec, [](LayerSpec& layer) { layer.feed_forward.fused_gate_up = true; });
+  return spec;
+}
+
+// Phi 3.5 MoE. Its norms are computed as root mean squares with a bias, as the reference implementation of GGUF models
+// has them.
+DecoderSpec DescribePhiMoe(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  spec.norm.kind = NormKind::kBiasedRms;
+  AddRope(m, spec, RopePairing::kHalves);
+  AddExperts(m, spec);
+  const float scale = FactorOr(m, "expert_weights_scale", 1);
+  ForEachLayer(spec, [&](LayerSpec& layer) {
+    layer.feed_forward.experts.width = layer.feed_forward.width;
+    layer.feed_forward.experts.weight_scale = scale;
+  });
   return spec;
 }
 

@@ -9,19 +9,6 @@ namespace inferd::model {
 
 namespace {
 
-void AddSharedExperts(Metadata& m, DecoderSpec& spec, Gating gating) {
-  AddExperts(m, spec, m.CountOr("leading_dense_block_count", 0));
-  const int64_t shared = m.CountOr("expert_shared_count", 0, kernels::kMaximumExperts);
-  const float scale = FactorOr(m, "expert_weights_scale", 1);
-  const bool normalize = m.FlagOr("expert_weights_norm", false);
-  ForEachExpertLayer(spec, [&](ExpertSpec& experts) {
-    experts.gating = gating;
-    experts.normalize = normalize;
-    experts.weight_scale = scale;
-    experts.shared_width = experts.width * shared;
-  });
-}
-
 // Ling 2 and K-EXAONE may give the shared expert a width of its own.
 void WidenSharedExperts(Metadata& m, DecoderSpec& spec, int64_t count) {
   const int64_t width = m.CountOr("expert_shared_feed_forward_length", 0);
@@ -45,6 +32,14 @@ DecoderSpec DescribeGlm4Moe(Metadata& m) {
   AddSharedExperts(m, spec, ReadGating(m, Gating::kSigmoid));
   const bool norms = HasTensor(m, "blk.0.attn_q_norm.weight");  // GLM-4.5 has them, GLM-4.5-Air has not
   ForEachLayer(spec, [&](LayerSpec& layer) { layer.attention.qk_norm = norms ? QkNorm::kShared : QkNorm::kNone; });
+  return spec;
+}
+
+// The text part of DeepSeek OCR: DeepSeek 2 without its latent vector.
+DecoderSpec DescribeDeepseek2Ocr(Metadata& m) {
+  DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
+  AddRope(m, spec, RopePairing::kHalves);
+  AddSharedExperts(m, spec, ReadGating(m, Gating::kSoftmax));
   return spec;
 }
 

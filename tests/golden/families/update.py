@@ -3,6 +3,8 @@
 
     update.py [NAME...]      (needs: pip install numpy gguf cffi llama-cpp-py-sync==0.11739)
 
+LLAMA_LIBRARIES names a folder with llama.cpp's libraries where those of the package do not load.
+
 The shapes are those that llama.cpp itself asks for. A weight is a hash of its tensor's name and its index (weights()
 below and FillTensor in engine/device/families_test.cc). "expected" is the last token's row: logits, or of encoders the
 hidden state before pooling; float weights, activations and KV.
@@ -14,25 +16,32 @@ import numpy as np
 
 FOLDER = pathlib.Path(__file__).parent
 TOKENS = [(i * 37 + i * i * 11) % 96 for i in range(40)]
-ENCODERS = {"bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3", "modern-bert", "neo-bert", "eurobert"}
+ENCODERS = {"llama-embed", "gemma-embedding", "jina-bert-v2", "bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3", "modern-bert", "neo-bert", "eurobert"}
 LATENT = {"deepseek2", "mistral4", "minicpm3", "plm"}
-MIXERS_OF_TWO_WIDTHS = {"mamba", "mamba2", "jamba", "granitehybrid", "nemotron_h", "nemotron_h_moe"}
-LAYERS = {"gemma3": 7, "nemotron_h": 3, "nemotron_h_moe": 3, "plamo3": 9, "baichuan": 2}
-FOUR = {"gpt-oss", "cohere2", "exaone-moe", "modern-bert", "smollm3", "llama4", "olmo2", "gemma2", "mellum", "granite_swa"}
-EXPERTS = """bailingmoe bailingmoe2 dbrx deepseek deepseek2 dots1 ernie4_5-moe exaone-moe glm4moe gpt-oss granitemoe hunyuan-moe
+MIXERS_OF_TWO_WIDTHS = {"falcon-h1", "mamba", "mamba2", "jamba", "granitehybrid", "nemotron_h", "nemotron_h_moe"}
+LAYERS = {"smallthinker": 5, "gemma3": 7, "gemma-embedding": 7, "gemma3n": 22, "gemma4": 6, "gemma4-moe": 6, "nemotron_h": 3, "nemotron_h_moe": 3, "plamo3": 9, "baichuan": 2}
+FOUR = {"cohere2moe", "laguna", "mimo2", "spark2_5", "step35", "afmoe", "gpt-oss", "cohere2", "exaone-moe", "modern-bert", "smollm3", "llama4", "olmo2", "gemma2", "mellum", "granite_swa"}
+EXPERTS = """deepseek2-ocr cohere2moe laguna mimo2 step35 afmoe arctic grok hy_v3 phimoe qwen3next smallthinker gemma4-moe bailingmoe bailingmoe2 dbrx deepseek deepseek2 dots1 ernie4_5-moe exaone-moe glm4moe gpt-oss granitemoe hunyuan-moe
 lfm2moe llama4 mellum minimax-m2 mistral4 nomic-bert-moe olmoe qwen2moe qwen35moe qwen3moe qwen3vlmoe""".split()
-PLAIN = """arcee baichuan bert bitnet bloom chatglm codeshell cohere2 command-r deci ernie4_5 eurobert exaone exaone4 falcon gemma
+PLAIN = """cogvlm spark2_5 apertus falcon-h1 gemma-embedding gemma3n gemma4 jina-bert-v2 llama-embed arcee baichuan bert bitnet bloom chatglm codeshell cohere2 command-r deci ernie4_5 eurobert exaone exaone4 falcon gemma
 gemma2 gemma3 glm4 gpt2 gptneox granite granite_swa granitehybrid hunyuan-dense hunyuan_vl internlm2 jais jais2 jamba jina-bert-v3
 lfm2 llama maincoder mamba mamba2 minicpm minicpm3 mistral3 modern-bert mpt nemotron nemotron_h nemotron_h_moe neo-bert nomic-bert
 olmo olmo2 openelm orion paddleocr pangu-embedded phi2 phi3 plamo plamo3 plm qwen qwen2 qwen2vl qwen3 qwen35 qwen3vl refact
 seed_oss smollm3 stablelm starcoder starcoder2 xverse""".split()
+VARIANTS = {"gemma4-moe": "gemma4"}  # a file name for another form of a family
 # Optional tensors that llama.cpp creates but does not use, or that no file has beside others.
 UNUSED = re.compile(r"scale$|^cls\.|^dense_|^rope_f|^output\.bias|(attn_(q|k|v|qkv|output)|ffn_(up|gate|down))\.bias$")
-BIASES = {"gpt2", "phi2", "starcoder2", "gptneox", "bloom", "bert", "qwen", "qwen2", "qwen2moe", "gpt-oss", "jais", "jais2",
+NEEDED = {  # of the above, what the family does use
+    "gemma4": re.compile(r"^rope_f"), "gemma4-moe": re.compile(r"^rope_f|(ffn_gate_inp|ffn_down_exps)\.scale$")}
+LEFT_OUT = {  # optional tensors of another form of the family
+    "gemma4": re.compile(r"ffn_gate_inp|_exps|ffw_norm_\d|blk\.1\.attn_v|attn_qkv|blk\.[45]\.attn_[kv]|blk\.0\.layer_output_scale"),
+    "gemma4-moe": re.compile(r"ffn_(up|gate)_exps|attn_qkv"), "jina-bert-v2": re.compile(r"attn_norm_2"), "apertus": re.compile(r"attn_[qk]_norm\.bias"), "gemma-embedding": re.compile(r"^output\."), "llama-embed": re.compile(r"^output\."), "qwen3next": re.compile(r"ssm_in\."), "step35": re.compile(r"blk\.0\.(exp_probs|ffn.*(exps|shexp|inp))|blk\.[123]\.ffn_(up|gate|down)\."), "mimo2": re.compile(r"blk\.0\.(exp_probs|ffn.*(exps|inp)|attn_sinks)|blk\.[123]\.ffn_(up|gate|down)\."), "hy_v3": re.compile(r"blk\.0\.(exp_probs|ffn.*(exps|shexp|inp))|blk\.1\.ffn_(up|gate|down)\.|nextn")}
+BIASES = {"phimoe", "jina-bert-v2", "gpt2", "phi2", "starcoder2", "gptneox", "bloom", "bert", "qwen", "qwen2", "qwen2moe", "gpt-oss", "jais", "jais2",
           "codeshell", "starcoder", "pangu-embedded", "seed_oss", "chatglm", "jina-bert-v3"}
 
 
 def keys_of(arch):
+    prefix = VARIANTS.get(arch, arch)
     width, heads, inner = 64, 2, 96
     layers = LAYERS.get(arch, 4 if arch in FOUR else 2)
     inners, head_counts, kv_counts = inner, heads, heads
@@ -49,12 +58,12 @@ def keys_of(arch):
         if arch not in {"nomic-bert-moe", "olmoe", "dbrx", "granitemoe"}: keys["expert_feed_forward_length"] = inner if same else 32
         if arch == "nomic-bert-moe": keys["moe_every_n_layers"] = 2
         if arch in {"llama4", "ernie4_5-moe"}: keys["interleave_moe_layer_step"] = 1 if arch == "ernie4_5-moe" else 2
-        if arch in {"deepseek2", "mistral4", "dots1", "glm4moe", "bailingmoe", "bailingmoe2", "exaone-moe", "deepseek"}:
+        if arch in {"deepseek2", "mistral4", "dots1", "glm4moe", "bailingmoe", "bailingmoe2", "exaone-moe", "deepseek", "afmoe", "hy_v3", "cohere2moe", "laguna", "step35", "deepseek2-ocr"}:
             keys |= {"expert_shared_count": 1, "expert_weights_scale": 1.5, "expert_weights_norm": arch != "deepseek"}
-        if arch not in {"bailingmoe"}: keys["leading_dense_block_count"] = 1
-        if arch in {"deepseek2", "mistral4", "dots1", "glm4moe", "bailingmoe2", "exaone-moe", "lfm2moe", "minimax-m2"}: keys["expert_gating_func"] = 2
-        if arch in {"qwen2moe", "qwen35moe", "granitemoe", "hunyuan-moe", "ernie4_5-moe"}: keys["expert_shared_feed_forward_length"] = 48
-    if arch in {"granite", "granitemoe", "granitehybrid", "granite_swa", "command-r", "cohere2", "minicpm"}: keys["logit_scale"] = 0.7
+        if arch not in {"bailingmoe", "grok", "arctic", "phimoe", "gemma4-moe", "smallthinker"}: keys["leading_dense_block_count"] = 1
+        if arch in {"deepseek2", "mistral4", "dots1", "glm4moe", "bailingmoe2", "exaone-moe", "lfm2moe", "minimax-m2", "afmoe", "smallthinker", "hy_v3"}: keys["expert_gating_func"] = 2  # sigmoid
+        if arch in {"cohere2moe", "laguna", "step35", "hy_v3", "qwen3next", "qwen2moe", "qwen35moe", "granitemoe", "hunyuan-moe", "ernie4_5-moe"}: keys["expert_shared_feed_forward_length"] = 48
+    if arch in {"granite", "granitemoe", "granitehybrid", "granite_swa", "command-r", "cohere2", "minicpm", "cohere2moe"}: keys["logit_scale"] = 0.7
     if arch in {"granite", "granitemoe", "granitehybrid", "granite_swa", "minicpm"}: keys |= {"residual_scale": 1.3, "embedding_scale": 1.7}
     if arch in {"granite", "granitemoe", "granitehybrid", "granite_swa"}: keys["attention.scale"] = 0.11
     if arch in {"mpt", "olmo", "dbrx"}: keys["attention.clamp_kqv"] = 1.0
@@ -63,7 +72,7 @@ def keys_of(arch):
     if arch in {"mistral3", "mistral4"}: keys["attention.temperature_scale"] = 0.1
     if arch == "mistral4": keys["attention.temperature_length"] = 16
     if arch == "mistral3": keys["rope.scaling.original_context_length"] = 16
-    if arch in FOUR - {"llama4", "smollm3"} or arch in {"gemma3", "plamo3", "lfm2"}: keys["attention.sliding_window"] = 16
+    if arch in FOUR - {"llama4", "smollm3"} or arch in {"gemma3", "gemma-embedding", "gemma3n", "gemma4", "gemma4-moe", "plamo3", "lfm2"}: keys["attention.sliding_window"] = 16
     if arch in {"granite_swa"}: keys |= {"attention.sliding_window_pattern": [1, 0, 1, 0], "attention.rope_pattern": [1, 1, 0, 1]}
     if arch in LATENT:
         keys |= {"attention.q_lora_rank": 32, "attention.kv_lora_rank": 32, "rope.dimension_count": 8}
@@ -72,14 +81,32 @@ def keys_of(arch):
     if arch in MIXERS_OF_TWO_WIDTHS:
         keys |= {"ssm.inner_size": 2 * width, "ssm.conv_kernel": 4, "ssm.state_size": 16,
                  "ssm.time_step_rank": 4, "ssm.group_count": 2}
-    if arch in {"qwen35", "qwen35moe"}:
+    if arch in {"qwen35", "qwen35moe", "qwen3next"}:
         keys |= {"ssm.inner_size": width, "ssm.conv_kernel": 4, "ssm.state_size": 32, "ssm.time_step_rank": 2,
                  "ssm.group_count": 2, "attention.recurrent_layers": [1, 0]}
     if arch in {"qwen2vl", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "paddleocr"}: keys["rope.dimension_sections"] = [8, 8, 8, 0]
     if arch in {"qwen3vl", "qwen3vlmoe"}: keys["n_deepstack_layers"] = 0
+    if arch == "qwen3next": keys |= {"ssm.inner_size": 2 * width, "ssm.time_step_rank": 4}
+    if arch == "apertus":
+        keys |= {"xielu.alpha_n": [0.8, 0.3], "xielu.alpha_p": [0.5, 0.9], "xielu.beta": 0.5, "xielu.eps": -1e-6}
+    if arch in {"mimo2", "spark2_5", "step35"}: keys["attention.sliding_window_pattern"] = [0, 1, 1, 0]
+    if arch in {"mimo2", "spark2_5", "step35", "laguna"}: keys["rope.freq_base_swa"] = 3000.0
+    if arch == "laguna": keys["rope.dimension_count_swa"] = 16
+    if arch == "mimo2": keys |= {"attention.value_scale": 0.7, "attention.key_length": 32, "attention.value_length": 16, "rope.dimension_count": 16}
+    if arch == "step35":
+        keys |= {"attention.head_count": [2, 4, 4, 2], "attention.head_count_kv": [1, 2, 2, 1], "attention.key_length": 32,
+                 "attention.value_length": 32, "swiglu_clamp_exp": [0.0, 0.5, 0.0, 0.7], "swiglu_clamp_shexp": [0.0, 0.6, 0.0, 0.4]}
+    if arch == "gemma3n": keys["attention.head_count_kv"] = 1
+    if arch.startswith("gemma4"):
+        keys |= {"attention.sliding_window_pattern": [1, 0] * 3, "attention.head_count_kv": [1, 2] * 3, "attention.key_length": 32,
+                 "attention.value_length": 32, "attention.key_length_swa": 16, "attention.value_length_swa": 16, "rope.dimension_count": 32,
+                 "rope.dimension_count_swa": 16, "embedding_length_per_layer_input": 0, "rope.freq_base": 1000000.0, "rope.freq_base_swa": 5000.0}
+    if arch == "gemma4":
+        keys |= {"embedding_length_per_layer_input": 16, "attention.shared_kv_layers": 2, "feed_forward_length": [96] * 4 + [128] * 2,
+                 "final_logit_softcapping": 30.0}
     if arch.startswith("lfm2"): keys["shortconv.l_cache"] = 3
     if arch in ENCODERS: keys |= {"attention.causal": False, "pooling_type": 0}
-    return {f"{arch}.{name}": value for name, value in keys.items()}
+    return {name if name.startswith("xielu.") else f"{prefix}.{name}": value for name, value in keys.items()}
 
 
 def weights(name, dims):
@@ -128,7 +155,7 @@ class Llama:
                      for name in ("libggml-base.so.0", "libggml-cpu.so.0", "libggml.so.0", "libllama.so.0")]
         self.base, self.lib = libraries[0], libraries[-1]
         self.silent = ffi.callback("void(enum ggml_log_level, const char *, void *)")(
-            lambda level, text, _: sys.stderr.write(ffi.string(text).decode(errors="replace")) if int(level) >= 4 else None)
+            lambda level, text, _: print(ffi.string(text).decode(errors="replace"), end="", file=sys.stderr) if int(level) >= 4 else None)
         self.lib.llama_log_set(self.silent, ffi.NULL)
         self.lib.llama_backend_init()
 
@@ -167,19 +194,26 @@ class Llama:
         return np.frombuffer(ffi.buffer(row, 4 * n), np.float32).copy()
 
 
-def update(arch):
-    llama, keys, encoder = Llama(), keys_of(arch), arch in ENCODERS
+def wanted(form, name):
+    if form in LEFT_OUT and LEFT_OUT[form].search(name): return False
+    if form in NEEDED and NEEDED[form].search(name): return True
+    if form in BIASES and name.endswith(".bias") and (form in {"phi2", "phimoe"} or name != "output.bias") and not name.startswith("cls."): return True
+    return not UNUSED.search(name)
+
+
+def update(form):
+    arch = VARIANTS.get(form, form)
+    llama, keys, encoder = Llama(), keys_of(form), form in ENCODERS
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "model.gguf"
         write(path, arch, keys, [])
-        tensors = [(name, dims) for name, dims in llama.tensors(path)
-                   if arch in BIASES and name.endswith(".bias") and (arch == "phi2" or name != "output.bias") and not name.startswith("cls.") or not UNUSED.search(name)]
+        tensors = [(name, dims) for name, dims in llama.tensors(path) if wanted(form, name)]
         write(path, arch, keys, tensors)
         row = llama.last_row(path, encoder, 64 if encoder else 96)
     lines = [f'"architecture": "{arch}"', f'"encoder": {json.dumps(encoder)}', f'"keys": {json.dumps(keys)}',
              f'"tensors": {json.dumps(tensors)}', f'"tokens": {json.dumps(TOKENS)}',
              '"expected": [' + ", ".join(f"{value:.6g}" for value in row) + "]"]
-    (FOLDER / f"{arch}.json").write_text("{" + ",\n ".join(lines) + "}\n")
+    (FOLDER / f"{form}.json").write_text("{" + ",\n ".join(lines) + "}\n")
 
 
 if __name__ == "__main__":
