@@ -16,6 +16,11 @@ absl::Status Missing(const absl::Status& status) {
 
 }  // namespace
 
+void Metadata::Fail(const absl::Status& status) {
+  if (status.ok() || !status_.ok()) return;
+  status_ = MessageOf(status).starts_with(file_.path()) ? status : Annotate(status, file_.path());
+}
+
 std::string Metadata::Key(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
 
 int64_t Metadata::Checked(std::string_view key, int64_t value, int64_t minimum, int64_t maximum) {

@@ -37,7 +37,7 @@ class Metadata {
   std::vector<int64_t> CountPerLayer(std::string_view key, int64_t layers, int64_t fallback);
   std::vector<int64_t> Counts(std::string_view key);  // an array; empty if absent
 
-  void Fail(const absl::Status& status) { status_.Update(status); }
+  void Fail(const absl::Status& status);  // names the file where the message does not
   const absl::Status& status() const { return status_; }
 
   static constexpr int64_t kLargestCount = int64_t{1} << 31;

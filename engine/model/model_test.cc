@@ -28,6 +28,7 @@ TEST_P(DamagedModel, IsRefusedByName) {
   const auto model = LoadBytes(bytes);
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.status().code(), GetParam().code) << model.status();
+  EXPECT_THAT(std::string(MessageOf(model.status())), testing::StartsWith("test.gguf: "));
   for (const std::string& part : GetParam().said) EXPECT_THAT(std::string(MessageOf(model.status())), HasSubstr(part));
 }
 

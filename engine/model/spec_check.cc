@@ -17,7 +17,9 @@ absl::Status CheckAttention(const DecoderSpec& spec, const AttentionSpec& a, con
                            a.kv_heads);
   }
   if (a.k_dim < 1 || a.v_dim < 1 || a.heads > kLargestRow / a.k_dim || a.heads > kLargestRow / a.v_dim) {
-    return InvalidArgument("{}: {} heads with {} and {} dimensions of K and V", where, a.heads, a.k_dim, a.v_dim);
+    return InvalidArgument(
+        "{}: attention.head_count {} with key_length {} and value_length {}, expected 1 or more and rows of at most {}",
+        where, a.heads, a.k_dim, a.v_dim, kLargestRow);
   }
   if (a.rope < 0) return absl::OkStatus();
   const int64_t rotated = spec.ropes[a.rope].rotated;

@@ -54,6 +54,8 @@ class Verifier {
     checks_.push_back({name, detail.status(), detail.ok() ? *detail : std::string(MessageOf(detail.status()))});
   }
 
+  absl::Status Named(const absl::Status& status) const { return Annotate(status, path_); }
+
   absl::StatusOr<std::string> OpenFile() {
     ASSIGN_OR_RETURN(file_, gguf::GgufFile::Open(path_));
     return fmt::format("GGUF version {}, {} metadata entries, {} tensors, {} bytes", file_->version(),
@@ -68,7 +70,7 @@ class Verifier {
   absl::StatusOr<std::string> MakeTokenizer() {
     if (file_->Find("tokenizer.ggml.model") == nullptr) return "none in the file: it takes token ids alone";
     ASSIGN_OR_RETURN(tokenizer_, tokenizer::Tokenizer::Create(*file_));
-    RETURN_IF_ERROR(engine::CheckTokenizer(*tokenizer_, model_->vocabulary_size()));
+    RETURN_IF_ERROR(Named(engine::CheckTokenizer(*tokenizer_, model_->vocabulary_size())));
     return fmt::format("{} tokens", tokenizer_->vocabulary_size());
   }
 
@@ -76,16 +78,16 @@ class Verifier {
     if (file_->Find("tokenizer.chat_template") == nullptr) return "none in the file: it takes plain text alone";
     ASSIGN_OR_RETURN(const std::string_view source, file_->GetString("tokenizer.chat_template"));
     const auto parsed = chat_template::ChatTemplate::Parse(source);
-    if (!parsed.ok()) return Annotate(parsed.status(), "tokenizer.chat_template");
+    if (!parsed.ok()) return Named(Annotate(parsed.status(), "tokenizer.chat_template"));
     const json::object variables = tokenizer_ != nullptr ? engine::ModelVariables(*tokenizer_) : json::object();
-    RETURN_IF_ERROR(engine::CheckTemplate(**parsed, variables));
+    RETURN_IF_ERROR(Named(engine::CheckTemplate(**parsed, variables)));
     return fmt::format("{} bytes", source.size());
   }
 
   // A few tokens through all layers.
   absl::StatusOr<std::string> RunForward() {
     ASSIGN_OR_RETURN(Runnable runnable, MakeRunnable(model_, {.tokens = 8, .result_rows = 8}));
-    RETURN_IF_ERROR(engine::CheckForward(*runnable.device).status());
+    RETURN_IF_ERROR(Named(engine::CheckForward(*runnable.device).status()));
     return fmt::format("all results finite ({})", runnable.device->description());
   }
 
