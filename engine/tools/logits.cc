@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ struct Options {
   std::string path;
   std::string tokens;
   std::string output;
+  kernels::CacheType kv_cache = kernels::CacheType::kF32;
   int32_t threads = 0;
   bool as_json = false;
 };
@@ -71,7 +73,7 @@ absl::Status Logits(const Options& options) {
                                                                   .sequences = 1,
                                                                   .batch_tokens = count,
                                                                   .result_rows = count,
-                                                                  .cache_type = kernels::CacheType::kF32}));
+                                                                  .cache_type = options.kv_cache}));
   std::ofstream output(options.output, std::ios::binary | std::ios::trunc);
   if (!output) return FromErrno(errno, options.output);
   RETURN_IF_ERROR(WriteRows(runnable, tokens, output));
@@ -97,6 +99,11 @@ void AddLogits(CLI::App& program, Action& action) {
       ->required()
       ->check(ReadBy(ParseTokens));
   verb->add_option("--output", options->output, "file to write")->required();
+  const std::map<std::string, kernels::CacheType> types = {
+      {"f32", kernels::CacheType::kF32}, {"f16", kernels::CacheType::kF16}, {"q8_0", kernels::CacheType::kQ8_0}};
+  verb->add_option("--kv-cache", options->kv_cache, "type of keys and values: f32, f16 or q8_0")
+      ->transform(CLI::CheckedTransformer(types))
+      ->default_str("f32");
   AddThreads(*verb, options->threads);
   verb->add_flag("--json", options->as_json, "print the shape as JSON");
   verb->callback([options, &action] { action = [options] { return Logits(*options); }; });
