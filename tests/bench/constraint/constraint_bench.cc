@@ -2,7 +2,8 @@
 //   ninja constraint_bench && tests/bench/constraint/constraint_bench MODEL.gguf ...
 // For each constraint a text that satisfies it is written twice: what is computed for the first is there for the
 // second. A step is the mask and its application to the logits. Goals: 0.1 ms from the cache, a few ms at the first
-// visit.
+// visit (measured with 151936 tokens: 0.05 ms from the cache; 0.2 ms of mean and 5 ms at most at the first visit of
+// JSON, 3.4 ms of mean with the regular expression, each of whose words has states of its own).
 #include <fmt/format.h>
 
 #include <algorithm>
