@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "config/base/log.h"
+#include "config/base/repeating_thread.h"
 #include "config/base/status.h"
 #include "config/config.h"
 #include "gateway/auth/access.h"
@@ -29,6 +30,8 @@ constexpr size_t kReservedDescriptors = 64;
 constexpr int kMaxIoThreads = 4;
 // For requests on connections of clients that do not know yet that another gateway has taken over.
 constexpr std::chrono::milliseconds kHandOverLinger{2'000};
+// For requests that outlast the drain to be told so; less than the supervisor waits before it kills.
+constexpr std::chrono::milliseconds kGoodbye{1'000};
 
 int IoThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxIoThreads); }
 
@@ -118,9 +121,20 @@ absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& co
 
 void Gateway::RefuseNewRequests() { parts_->upstream.shutting_down = true; }
 
+// Returns a pause that outlasts the rest.
+std::chrono::milliseconds Gateway::EndRequests() {
+  parts_->upstream.running.EndAll(
+      Unavailable("the server is shutting down and the time for requests under way is over"));
+  // Those that wait for a worker look up, too.
+  parts_->routes.Update(parts_->routes.Current());
+  return std::chrono::hours(1);
+}
+
 bool Gateway::Drain(std::chrono::milliseconds longest) {
-  TimePoint deadline = std::chrono::steady_clock::now() + longest;
+  const TimePoint deadline = std::chrono::steady_clock::now() + longest + kGoodbye;
   std::chrono::milliseconds linger = kHandOverLinger;
+  const RepeatingThread late(
+      [&, first = true]() mutable { return std::exchange(first, false) ? longest : EndRequests(); });
   if (parts_->upstream.shutting_down) {
     parts_->server.AwaitNoRequest(deadline);
     parts_->public_server.AwaitNoCall(deadline);

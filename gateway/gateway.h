@@ -39,10 +39,13 @@ class Gateway {
   void RefuseNewRequests();
 
   // Waits for the requests that run and accepts nothing new: another gateway does on the same listening sockets, or,
-  // after RefuseNewRequests(), nobody. True if all ended in time.
+  // after RefuseNewRequests(), nobody. Those that outlast the time are ended with UNAVAILABLE and get a moment more to
+  // hear of it. True if all ended in time.
   bool Drain(std::chrono::milliseconds longest);
 
  private:
+  std::chrono::milliseconds EndRequests();
+
   struct Parts;
   explicit Gateway(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;

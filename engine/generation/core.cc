@@ -39,10 +39,12 @@ void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<Ev
   requests_[id] = std::move(owned);
   waiting_.insert(id);
   request.choices_left = request.request.choices;
-  if (!request.request.resumed.empty()) Begin(request);  // it was accepted before
+  if (!request.request.resumed.empty()) waiting_.erase(id);  // it was accepted before: it cannot be refused any more
   for (const ResumedChoice& resumed : request.request.resumed) request.choices_left -= resumed.finished ? 1 : 0;
   for (uint32_t index = 0; index < request.request.choices; ++index) StartChoice(request, index);
-  if (request.choices_left == 0) Cancel(id, absl::OkStatus());
+  if (request.choices_left > 0) return;
+  Begin(request);
+  Cancel(id, absl::OkStatus());
 }
 
 void Core::Begin(Request& request) {
@@ -356,6 +358,7 @@ void Core::Cancel(RequestId id, absl::Status status) {
 }
 
 void Core::Send(Request& request, Event event) {
+  if (!request.begun) Begin(request);  // what a resumed request has to tell without a step
   if (!request.queue->Push(std::move(event))) unread_.push_back(request.id);
 }
 

@@ -49,8 +49,9 @@ class Core {
   Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
        const kernels::Kernels& kernels, const Clock& clock, std::unique_ptr<Drafter> drafter = nullptr);
 
-  // `request` is valid. Its events go to `queue`, which is closed when all is sent. `accepted` is sent when the request
-  // begins: until then it may be refused, with a status of refusal.h.
+  // `request` is valid. Its events go to `queue`, which is closed when all is sent. `accepted` is sent when its first
+  // tokens are about to be computed, or there is something to tell without that: until then it may be refused, with a
+  // status of refusal.h, unless it is resumed.
   void Submit(RequestId id, GenerationRequest request, std::shared_ptr<EventQueue> queue, MonotonicTime arrival);
   // Ends a request with this status; unknown ids are ignored.
   void Cancel(RequestId id, absl::Status status);

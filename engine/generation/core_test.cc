@@ -255,6 +255,8 @@ TEST_F(CoreTest, AResumedRequestWaitsAsLongAsItMust) {
   GenerationRequest resumed{.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 5};
   resumed.resumed = {{.choice = 0, .tokens = {5, 6}, .delivered_bytes = 4}};
   const auto second = Submit(2, std::move(resumed));
+  ASSERT_TRUE(core_->Step());
+  EXPECT_FALSE(second->Pop()) << "it has not begun: who hears nothing knows that a crash was not its doing";
   while (core_->Step()) clock_.Advance(std::chrono::milliseconds(100));
   Transcript transcript;
   transcript.Read(*second);

@@ -18,8 +18,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A second death without progress in between is blamed on the request.
-constexpr int kMaxDeathsWithoutProgress = 2;
+// A second death while it is computed, without progress in between, is blamed on the request.
+constexpr int kMaxBlamedDeaths = 2;
+// A worker may die of a request before it has said that it computes it: so many others in a row are no accident.
+constexpr int kMaxOtherDeaths = 4;
 constexpr uint32_t kMaxChoices = 128;
 // How long a table that led to a dead worker is given to change before its worker is tried again.
 constexpr auto kStaleTableRest = std::chrono::milliseconds(50);
@@ -51,7 +53,8 @@ Generation::Generation(Upstream& upstream, v1::GenerateRequest request, Options 
       request_(std::move(request)),
       options_(std::move(options)),
       executor_(std::move(executor)),
-      resumes_(request_.resume_tokens_size() > 0) {
+      resumes_(request_.resume_tokens_size() > 0),
+      running_(upstream.running.Add(executor_, [this](const absl::Status& why) { EndWith(why); })) {
   // A worker refuses more than the contract allows; no memory is spent on them before.
   for (uint32_t i = 0; i < std::clamp(request_.choices(), 1u, kMaxChoices); ++i) choices_[i];
   for (const v1::ResumeState& state : request_.resume_tokens()) {
@@ -66,8 +69,10 @@ Generation::~Generation() {
   if (!gate_held_.empty()) upstream_.gate.Leave(gate_held_);
 }
 
-void Generation::Cancel() {
-  cancelled_ = true;
+void Generation::Cancel() { EndWith(Cancelled("the client is gone")); }
+
+void Generation::EndWith(const absl::Status& status) {
+  if (ended_.ok()) ended_ = status;
   if (call_) call_->Cancel();
 }
 
@@ -78,8 +83,8 @@ bool Generation::all_finished() const {
 Task<GenerationBatch> Generation::Next(TimePoint deadline) {
   GenerationBatch batch;
   while (true) {
-    if (cancelled_) {
-      batch.end = Cancelled("the client is gone");
+    if (!ended_.ok()) {
+      batch.end = ended_;
       co_return batch;
     }
     if (!call_) {
@@ -99,6 +104,7 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
     if (got.end) {
       call_.reset();
       batch.end = AfterEnd(*got.end);
+      if (!ended_.ok() && batch.end && absl::IsCancelled(*batch.end)) batch.end = ended_;
     }
     if (!batch.events.empty() || batch.end) co_return batch;
   }
@@ -127,7 +133,7 @@ bool Generation::MustBeLoaded(const ModelRoute& route) const {
 Task<absl::Status> Generation::Connect(TimePoint deadline) {
   while (true) {
     TimePoint now = steady_clock::now();
-    if (cancelled_ || now >= deadline) co_return absl::OkStatus();
+    if (!ended_.ok() || now >= deadline) co_return ended_;
     if (now >= options_.deadline) co_return DeadlineExceeded("the request's deadline passed");
     std::shared_ptr<const RouteTable> table = upstream_.routes.Current();
     const ModelRoute* route = table->Find(request_.model());
@@ -159,10 +165,11 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
     } else if (failed_ && table == routed_by_) {
       failed_ = false;
       co_await upstream_.routes.WaitForUpdate(table, executor_, std::min(wait_until, now + kStaleTableRest));
-    } else if (std::string key = route->model; deaths_ > 0 && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
-      co_await upstream_.gate.WaitForTurn(key, executor_, wait_until);
+    } else if (std::string key = route->model; IsSuspect() && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
+      co_await upstream_.gate.WaitForTurn(key, executor_, std::min(deadline, options_.deadline));
+      give_up_.reset();  // it waited for others, not for a worker
     } else {
-      if (deaths_ > 0) gate_held_ = key;
+      if (IsSuspect()) gate_held_ = key;
       routed_by_ = table;
       StartCall(*version);
       co_return absl::OkStatus();
@@ -176,7 +183,7 @@ void Generation::StartCall(const VersionRoute& version) {
     request_.set_deadline_ms(std::max<int64_t>(1, left.count()));
   }
   AddResumeState();
-  progress_since_start_ = false;
+  begun_since_start_ = progress_since_start_ = false;
   call_ = GenerateCall::Start(upstream_.workers.Get(version.address), request_,
                               {.deadline = options_.deadline, .request_id = options_.request_id}, executor_);
 }
@@ -197,6 +204,7 @@ void Generation::AddResumeState() {
 void Generation::Record(std::vector<v1::GenerateEvent>& events) {
   bool got_further = false;
   for (const v1::GenerateEvent& event : events) {
+    begun_since_start_ = begun_since_start_ || event.has_accepted();
     if (event.has_accepted() && !accepted_) {
       accepted_ = true;
       version_ = event.accepted().model_version();
@@ -251,10 +259,17 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   ++deaths_;
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();
-  deaths_without_progress_ = progress_since_start_ ? 1 : deaths_without_progress_ + 1;
-  if (deaths_without_progress_ < kMaxDeathsWithoutProgress) return std::nullopt;
+  if (!IsPoison()) return std::nullopt;
   upstream_.poison.Add(request_);
   return Internal("two workers died under this request");
+}
+
+bool Generation::IsSuspect() const { return blamed_deaths_ > 0 || other_deaths_ > 1; }
+
+bool Generation::IsPoison() {
+  if (progress_since_start_) blamed_deaths_ = other_deaths_ = 0;
+  ++(begun_since_start_ ? blamed_deaths_ : other_deaths_);
+  return blamed_deaths_ >= kMaxBlamedDeaths || other_deaths_ >= kMaxOtherDeaths;
 }
 
 }  // namespace inferd::gateway

@@ -9,8 +9,9 @@
 //     if (batch.end) break;
 //   }
 //
-// A request whose second worker dies without having got further ends with INTERNAL and is refused for a while. All
-// calls on the executor's thread.
+// A request under which two workers die in a row, while they compute it and without its having got further, ends with
+// INTERNAL and is refused for a while. One that waited in a queue when its worker died is not to blame. All calls on
+// the executor's thread.
 #pragma once
 
 #include <atomic>
@@ -23,6 +24,7 @@
 
 #include "absl/status/status.h"
 #include "gateway/routing/generate_call.h"
+#include "gateway/routing/running_generations.h"
 
 namespace inferd::gateway {
 
@@ -50,6 +52,7 @@ struct Upstream {
   std::atomic<bool> shutting_down{false};
   // Asks the supervisor to load a model; null: nobody can be asked.
   std::function<Task<absl::Status>(std::string model, Executor executor)> ensure_loaded = nullptr;
+  RunningGenerations running{};
 };
 
 // INVALID_ARGUMENT: resume_tokens has a choice that the request has not, or one twice.
@@ -84,6 +87,9 @@ class Generation {
   // The next batch ends with CANCELLED; the worker is told at once.
   void Cancel();
 
+  // The next batch ends with this status.
+  void EndWith(const absl::Status& status);
+
   // Whether a worker has begun it.
   bool accepted() const { return accepted_; }
   // Of a generation that has ended.
@@ -108,6 +114,10 @@ class Generation {
   void Record(std::vector<v1::GenerateEvent>& events);
   // Whether the request goes on after this end of a call; if not, the status to end with.
   std::optional<absl::Status> AfterEnd(const CallEnd& end);
+  // Goes on alone (resume_gate.h), so that the next death tells.
+  bool IsSuspect() const;
+  // Counts a death; whether the request is to blame for it and the one before.
+  bool IsPoison();
   void AddResumeState();
   bool all_finished() const;
 
@@ -120,7 +130,8 @@ class Generation {
   // The table by which the newest call was routed: after a failure it is likely out of date.
   std::shared_ptr<const RouteTable> routed_by_;
   bool failed_ = false;
-  bool cancelled_ = false;
+  // Why it is to end, from outside; OK: it is not.
+  absl::Status ended_;
   bool checked_ = false;
   // The client brought what it has of an earlier answer.
   const bool resumes_;
@@ -136,13 +147,18 @@ class Generation {
   // When to ask (again) for an unloaded model.
   TimePoint ask_at_ = TimePoint::min();
   int deaths_ = 0;
-  int deaths_without_progress_ = 0;
+  // Since it got further: deaths while it was computed, and others.
+  int blamed_deaths_ = 0;
+  int other_deaths_ = 0;
   // Deaths after which it went on, as the metrics know.
   int deaths_reported_ = 0;
+  // Of the newest call: the worker has said that it computes it; tokens came.
+  bool begun_since_start_ = false;
   bool progress_since_start_ = false;
   bool accepted_delivered_ = false;
   // Key of the gate that this generation holds; empty: none.
   std::string gate_held_;
+  const std::shared_ptr<void> running_;
 };
 
 }  // namespace inferd::gateway

@@ -2,6 +2,7 @@
 // Long because each way in which a worker can be missing is a case over the same fixture.
 #include "gateway/routing/generation.h"
 
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cstdlib>
+#include <functional>
 #include <future>
 
 #include "config/base/status.h"
@@ -20,6 +22,7 @@
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"
+#include "gateway/routing/worker_pool.h"
 #include "gateway/testing/stub_process.h"
 #include "inferd/v1/admin.pb.h"
 
@@ -113,6 +116,8 @@ class GenerationTest : public testing::Test {
     ASSERT_GE(deltas_, count);
   }
 
+  void KillWhileItWaits(int times, const std::function<void()>& start);
+
   static std::string Words(int count) {
     std::string text;
     for (int i = 0; i < count; ++i) text += fmt::format("w{} ", i);
@@ -198,6 +203,58 @@ TEST_F(GenerationTest, WaitsForTheNextWorkerFromTheDeathOn) {
   stub.WaitForDeath();
   absl::Status status = result.get().status;
   EXPECT_TRUE(absl::IsInternal(status)) << status;  // it reached the second worker
+}
+
+// Started to hold what is "queued", so often killed in the middle.
+void GenerationTest::KillWhileItWaits(int times, const std::function<void()>& start) {
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--hold-queue", "yes"});
+  for (int i = 0; i < times; ++i) {
+    StubProcess stub(arguments);
+    if (i == 0) start();
+    const auto worker = v1::Worker::NewStub(MakeChannel(address_));
+    const auto end = steady_clock::now() + seconds(20);
+    v1::StatsResponse stats;
+    while (stats.requests_waiting() == 0 && steady_clock::now() < end) {
+      grpc::ClientContext context;
+      context.set_wait_for_ready(true);
+      worker->Stats(&context, {}, &stats);
+    }
+    ASSERT_EQ(stats.requests_waiting(), 1u);
+  }
+}
+
+TEST_F(GenerationTest, ARequestThatWaitsInAQueueIsNotBlamedForDeaths) {
+  const std::string prompt = "tokens=3 queued=1";
+  std::future<Outcome> result;
+  KillWhileItWaits(3, [&] { result = Run(Request(prompt)); });
+  StubProcess stub(StubArguments());
+  Outcome outcome = result.get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(3));
+}
+
+TEST_F(GenerationTest, AResumedRequestThatWaitsInAQueueIsNotBlamedForDeaths) {
+  const std::string prompt = "tokens=9 queued=1 delay_us=20000";
+  std::future<Outcome> result;
+  {
+    StubProcess stub(StubArguments());
+    result = Run(Request(prompt));
+    WaitForDeltas(2);
+  }
+  KillWhileItWaits(2, [] {});
+  StubProcess stub(StubArguments());
+  Outcome outcome = result.get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(9));
+}
+
+// Which may kill before it is known to be computed.
+TEST_F(GenerationTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
+  std::future<Outcome> result;
+  KillWhileItWaits(4, [&] { result = Run(Request("tokens=3 queued=1")); });
+  EXPECT_TRUE(absl::IsInternal(result.get().status));
+  EXPECT_TRUE(poison_.Contains(Request("tokens=3 queued=1")));
 }
 
 TEST_F(GenerationTest, TheInnocentBesideAKillerGoOn) {
@@ -306,6 +363,22 @@ TEST_F(GenerationTest, CancelEndsItAtOnce) {
   StubProcess stub(StubArguments());
   cancel_at_ = 3;
   EXPECT_TRUE(absl::IsCancelled(Run(Request("tokens=100000 delay_us=5000")).get().status));
+}
+
+TEST_F(GenerationTest, ThoseThatRunAndThoseThatWaitAreToldWhenTheTimeIsOver) {
+  StubProcess stub(StubArguments());
+  std::future<Outcome> running = Run(Request("tokens=100000 delay_us=5000"));
+  WaitForDeltas(3);
+  SetState("LOADING");
+  std::future<Outcome> waiting = Run(Request("tokens=2"));
+  upstream_.running.EndAll(Unavailable("over"));
+  SetState("LOADING");  // who waits for a table looks up
+  for (std::future<Outcome>* result : {&running, &waiting}) {
+    Outcome outcome = result->get();
+    EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+    EXPECT_EQ(MessageOf(outcome.status), "over");
+  }
+  EXPECT_EQ(MessageOf(Run(Request("tokens=2")).get().status), "over") << "one that comes later";
 }
 
 TEST_F(GenerationTest, ASetEndsThoughAPromptIsThroughBeforeTheNextStarts) {

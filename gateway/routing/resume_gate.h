@@ -1,5 +1,6 @@
-// After a worker's death its requests go on one after the other: the next starts when the one before has got further.
-// So a request that kills workers dies alone the second time, and the innocent beside it are not blamed.
+// After a worker's death the requests that it computed go on one after the other: the next starts when the one before
+// has got further. So a request that kills workers dies alone the second time, and the innocent beside it are not
+// blamed.
 //
 //   if (!gate.TryEnter(key)) { co_await gate.WaitForTurn(key, executor, deadline); ... }
 //   gate.Leave(key);        // as soon as it got further, or ended

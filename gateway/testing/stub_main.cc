@@ -65,6 +65,7 @@ void AddRoute(const std::string& text, v1::RouteSnapshot& snapshot) {
 int Run(const std::vector<std::string>& arguments) {
   std::string listen, admin, model = "chat";
   int together = 0;
+  bool holds_queue = false;
   v1::RouteSnapshot snapshot;
   snapshot.set_revision(1);
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
@@ -73,9 +74,10 @@ int Run(const std::vector<std::string>& arguments) {
     if (arguments[i] == "--admin") admin = value;
     if (arguments[i] == "--model") model = value;
     if (arguments[i] == "--together") together = std::atoi(value.c_str());
+    if (arguments[i] == "--hold-queue") holds_queue = value == "yes";
     if (arguments[i] == "--route") AddRoute(value, snapshot);
   }
-  StubInference inference(model);
+  StubInference inference(model, holds_queue);
   inference.set_together(together);
   StubWorker worker(inference, model);
   StubAdmin supervisor(snapshot);

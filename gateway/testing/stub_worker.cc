@@ -194,6 +194,13 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
   if (request->resume_tokens_size() > 0 && request->rendered_unix_seconds() != kRenderedUnixSeconds) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a continuation without the time of its prompt");
   }
+  // As in the queue of a worker that has others to serve.
+  if (holds_queue_ && NumberOption(PromptOf(*request), "queued", 0) != 0) {
+    ++waiting_;
+    while (!context->IsCancelled()) Compute(std::chrono::milliseconds(5));
+    --waiting_;
+    return grpc::Status::CANCELLED;
+  }
   ++running_;
   Script script(*request, *context, *writer);
   grpc::Status status = script.SendAccepted(model_) ? script.SendTokens() : grpc::Status::CANCELLED;
@@ -252,6 +259,7 @@ grpc::Status StubWorker::Stats(grpc::ServerContext*, const v1::StatsRequest*, v1
   response->set_model(model_);
   response->set_version(1);
   response->set_requests_running(static_cast<uint32_t>(inference_.running()));
+  response->set_requests_waiting(static_cast<uint32_t>(inference_.waiting()));
   (*response->mutable_rejections())["queue_full"] = 3;
   (*response->mutable_rejections())["cancelled"] = static_cast<uint64_t>(inference_.cancelled());
   v1::HistogramData& queue = (*response->mutable_histograms())["queue_seconds"];

@@ -6,6 +6,7 @@
 //   "think=2"                    the first two tokens are reasoning
 //   "call=get_weather"           ends with a tool call of that name
 //   "refuse=8"                   ends at once with that gRPC code;  "fail_at=3 fail=13" in mid-stream
+//   "queued=1"                   waits without a word where the process was started to hold such requests
 //   "most=2"                     refuses with RESOURCE_EXHAUSTED while so many run
 //   "fail_choice=3"              ends a choice with an error of that gRPC code
 //
@@ -22,7 +23,7 @@ namespace inferd::gateway {
 
 class StubInference : public v1::Inference::Service {
  public:
-  explicit StubInference(std::string model) : model_(std::move(model)) {}
+  StubInference(std::string model, bool holds_queue) : model_(std::move(model)), holds_queue_(holds_queue) {}
 
   grpc::Status Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                         grpc::ServerWriter<v1::GenerateEvent>* writer) override;
@@ -48,13 +49,16 @@ class StubInference : public v1::Inference::Service {
   // Calls of Generate that ended because the client cancelled.
   int cancelled() const { return cancelled_; }
   int running() const { return running_; }
+  int waiting() const { return waiting_; }
 
  private:
   const std::string model_;
   int together_ = 0;
   std::atomic<int> listed_{0};
+  const bool holds_queue_;
   std::atomic<int> cancelled_{0};
   std::atomic<int> running_{0};
+  std::atomic<int> waiting_{0};
 };
 
 class StubWorker : public v1::Worker::Service {
