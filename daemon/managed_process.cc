@@ -205,7 +205,7 @@ void ManagedProcess::ArmDeadline(Milliseconds delay) {
 
 void ManagedProcess::Terminate() {
   if (probe_ != nullptr) probe_->StopWatching();
-  if (pid_ > 0) spawner_.Signal(pid_, SIGTERM);
+  if (pid_ > 0) spawner_.Terminate(pid_, drain_);
   ArmDeadline(drain_ + kGoodbye);
 }
 

@@ -110,11 +110,12 @@ TEST_F(RolloutTest, SwapIsOneChangeOfTheRoutes) {
 
 TEST_F(RolloutTest, OldVersionDrainsAfterTheSwitchAndIsForgotten) {
   const pid_t old = Serve("chat").process->pid();
-  Begin({.starts = {{.options = ModelNamed("chat")}}});
+  Begin({.starts = {{.options = ModelNamed("chat")}}, .drain = Milliseconds(7000)});
   BecomeReady(Version("chat", 2));
   EXPECT_THAT(fake.signals, IsEmpty());  // the gateway first learns of the new table
   fake.Advance(Milliseconds(300));
   EXPECT_THAT(fake.signals, ElementsAre(testing::Pair(old, SIGTERM)));
+  EXPECT_EQ(fake.last_drain, Milliseconds(7000));
   ExitAll(SIGTERM);
   EXPECT_EQ(fleet.Find("chat")->versions.size(), 1u);
 }

@@ -8,9 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include "config/base/child_process.h"
 #include "config/base/status.h"
@@ -163,6 +165,12 @@ void SystemSpawner::Signal(pid_t pid, int signal) {
   CHECK(pid > 0);
   // Until we wait for it, the id belongs to our child, even if it is dead.
   kill(pid, signal);
+}
+
+void SystemSpawner::Terminate(pid_t pid, Milliseconds drain) {
+  CHECK(pid > 0);
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  sigqueue(pid, SIGTERM, {.sival_int = static_cast<int>(std::clamp<int64_t>(drain.count(), 1, kMost))});
 }
 
 }  // namespace inferd::daemon

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/base/clock.h"
 #include "config/base/unique_fd.h"
 #include "daemon/control_groups.h"
 
@@ -56,6 +57,8 @@ class Spawner {
   // A program that cannot be executed is a child that exits with 127 and reports it.
   virtual absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) = 0;
   virtual void Signal(pid_t pid, int signal) = 0;
+  // SIGTERM, with the time that the process may take for what it has begun.
+  virtual void Terminate(pid_t pid, Milliseconds drain) = 0;
 };
 
 class SystemSpawner : public Spawner {
@@ -65,6 +68,7 @@ class SystemSpawner : public Spawner {
 
   absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) override;
   void Signal(pid_t pid, int signal) override;
+  void Terminate(pid_t pid, Milliseconds drain) override;
 
  private:
   SystemSpawner(UniqueFd lifeline_read, UniqueFd lifeline_write, UniqueFd null_file,

@@ -78,7 +78,7 @@ int Run(const Flags& flags) {
   stop.WaitForNotification();
   LogInfo("draining", {{"daemon_ends", daemon_ends.load()}});
   if (daemon_ends) (*gateway)->RefuseNewRequests();
-  bool drained = (*gateway)->Drain(config->supervisor.drain);
+  bool drained = (*gateway)->Drain((*child)->DrainTime(config->supervisor.drain));
   LogInfo("stopped", {{"drained", drained}});
   if (drained) gateway->reset();
   StopLog();

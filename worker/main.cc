@@ -115,7 +115,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
 
   stop.WaitForNotification();
   (*server)->BeginDrain();
-  const MonotonicTime deadline = Clock::System().Now() + config->supervisor.drain;
+  const MonotonicTime deadline = Clock::System().Now() + process.DrainTime(config->supervisor.drain);
   const size_t unfinished = (*model)->engine->Drain(deadline);
   const size_t unread = (*server)->WaitForStreams(deadline);
   LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -38,20 +39,23 @@ struct ChildProcess::Impl {
   UniqueFd stop;
   std::function<void(int)> on_signal;
   std::function<void()> on_daemon_ends;
+  std::atomic<int> drain_milliseconds = 0;  // 0: not told
   std::thread thread;
 
   void Watch();
-  void HandleSignals(bool& ending) const;
+  void HandleSignals(bool& ending);
 };
 
-void ChildProcess::Impl::HandleSignals(bool& ending) const {
-  while (const std::optional<int> signal = ReadSignal(signals.get())) {
+void ChildProcess::Impl::HandleSignals(bool& ending) {
+  int value = 0;
+  while (const std::optional<int> signal = ReadSignal(signals.get(), &value)) {
     if (*signal == SIGHUP) continue;
     if (*signal == SIGUSR2) {
       on_daemon_ends();
       continue;
     }
     if (std::exchange(ending, true)) _exit(kExitFailed);
+    drain_milliseconds = value;
     on_signal(*signal);
   }
 }
@@ -89,6 +93,11 @@ ChildProcess::~ChildProcess() {
   const uint64_t one = 1;
   CHECK(write(impl_->stop.get(), &one, sizeof one) == sizeof one);
   impl_->thread.join();
+}
+
+Milliseconds ChildProcess::DrainTime(Milliseconds configured) const {
+  const int told = impl_->drain_milliseconds;
+  return told > 0 ? Milliseconds(told) : configured;
 }
 
 void ChildProcess::Report(std::string_view reason) const {

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "config/base/clock.h"
 
 namespace inferd {
 
@@ -42,6 +43,10 @@ class ChildProcess {
       std::function<void()> on_daemon_ends = [] {});
   // Stops the thread.
   ~ChildProcess();
+
+  // The time for running requests that whoever sent SIGTERM gave with it in milliseconds (sigqueue), else `configured`.
+  // Of use from on_signal on.
+  Milliseconds DrainTime(Milliseconds configured) const;
 
   // Tells the supervisor why the process is about to end with another code than 0. At most 4096 bytes, one line.
   void Report(std::string_view reason) const;

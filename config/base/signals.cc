@@ -21,9 +21,10 @@ absl::StatusOr<UniqueFd> OpenSignalFd(std::initializer_list<int> signals) {
   return fd;
 }
 
-std::optional<int> ReadSignal(int signal_fd) {
+std::optional<int> ReadSignal(int signal_fd, int* value) {
   signalfd_siginfo info;
   if (read(signal_fd, &info, sizeof info) != sizeof info) return std::nullopt;
+  if (value != nullptr) *value = info.ssi_code == SI_QUEUE ? info.ssi_int : 0;
   return static_cast<int>(info.ssi_signo);
 }
 

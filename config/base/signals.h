@@ -16,7 +16,7 @@ namespace inferd {
 // Blocks `signals` in the calling thread and those it starts later, and returns a non-blocking signalfd for them.
 absl::StatusOr<UniqueFd> OpenSignalFd(std::initializer_list<int> signals);
 
-// The next waiting signal, none if nothing waits.
-std::optional<int> ReadSignal(int signal_fd);
+// The next waiting signal, none if nothing waits. `value`: what its sender gave with it (sigqueue), else 0.
+std::optional<int> ReadSignal(int signal_fd, int* value = nullptr);
 
 }  // namespace inferd

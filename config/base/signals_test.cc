@@ -33,6 +33,18 @@ TEST_F(SignalsTest, AreReadOnceEachInsteadOfInterrupting) {
   EXPECT_EQ(ReadSignal(signals->get()), std::nullopt);
 }
 
+TEST_F(SignalsTest, TellTheValueThatTheSenderGave) {
+  const absl::StatusOr<UniqueFd> signals = OpenSignalFd({SIGUSR1});
+  ASSERT_TRUE(signals.ok());
+  int value = -1;
+  ASSERT_EQ(pthread_sigqueue(pthread_self(), SIGUSR1, {.sival_int = 42}), 0);
+  EXPECT_EQ(ReadSignal(signals->get(), &value), SIGUSR1);
+  EXPECT_EQ(value, 42);
+  raise(SIGUSR1);
+  EXPECT_EQ(ReadSignal(signals->get(), &value), SIGUSR1);
+  EXPECT_EQ(value, 0);
+}
+
 TEST_F(SignalsTest, TheDescriptorIsNotPassedOn) {
   const absl::StatusOr<UniqueFd> signals = OpenSignalFd({SIGUSR1});
   ASSERT_TRUE(signals.ok());

@@ -56,6 +56,10 @@ class FakeProcesses : public Spawner {
     return Spawned{.pid = next_pid_++};
   }
   void Signal(pid_t pid, int signal) override { signals.emplace_back(pid, signal); }
+  void Terminate(pid_t pid, Milliseconds drain) override {
+    signals.emplace_back(pid, SIGTERM);
+    last_drain = drain;
+  }
 
   void Health(pid_t pid, bool serving) {
     if (probes_.contains(pid)) probes_[pid]->events.on_health(serving);
@@ -65,6 +69,7 @@ class FakeProcesses : public Spawner {
   void Silence(pid_t pid) { reports_.erase(pid); }
 
   std::string spawn_error;
+  Milliseconds last_drain{-1};
   std::vector<std::string> spawned;  // name of each, and whether quietly
   std::vector<std::pair<pid_t, int>> signals;
 
