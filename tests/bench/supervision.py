@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures what swaps, crashes and a thousand models cost, on the real programs, and prints a table.
 
-    INFERD_BUILD=build/release tests/bench/supervision.py MODEL.gguf
+    INFERD_BUILD=build/release tests/bench/supervision.py MODEL.gguf [swap|killed_worker|killed_gateway|thousand_models ...]
 """
+import datetime
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ from load import Load, ask  # noqa: E402
 
 QUICK = {"supervisor": {"restart": {"first_delay": "10ms", "max_delay": "100ms", "max": 1000}}}
 CLIENTS = 16
+SWAPS = 7
 STREAM = {"model": "m", "prompt": "Count:", "max_tokens": 160, "temperature": 0, "ignore_eos": True, "stream": True}
 
 
@@ -34,23 +36,51 @@ def row(what, value, goal):
     print(f"| {what} | {value} | {goal} |", flush=True)
 
 
+def moments(daemon, mark):
+    """When (on the monotonic clock) the new worker of the newest swap was started and ready, and when the old one was gone."""
+    offset = time.time() - time.monotonic()
+    found = {}
+    for line in daemon.log_lines()[mark:]:
+        if line.get("child", "").startswith("worker") and line["message"] in ("started", "ready", "stopped"):
+            stamp = datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00"))
+            found.setdefault(line["message"], stamp.timestamp() - offset)
+    return found
+
+
+def longest(gaps, begin, end):
+    """The longest gap that lies for its greater part, and for 5 ms at least, within begin..end."""
+    inside = [b - a for a, b in gaps if min(b, end) - max(a, begin) >= max(0.005, (b - a) / 2)]
+    return max(inside, default=0.0)
+
+
 def swap(folder, path):
-    """Failed requests and the gaps between tokens around the switch."""
+    """Failed requests, and the gaps between tokens while the new worker loads and while both serve."""
     with Daemon(folder, [model(path)], QUICK) as daemon, Load(daemon.http_port, "m", CLIENTS) as load:
         wait_for(lambda: load.done() >= 3 * CLIENTS, 300, "answers")
         usual = load.gaps()
-        switches = []
-        for _ in range(3):
+        usual_first = sorted(first - began for began, first in load.first_tokens)
+        swaps = []
+        for _ in range(SWAPS):
+            mark = len(daemon.log_lines())
             assert daemon.inferctl("swap", "m").returncode == 0
-            switches.append(time.monotonic())
+            wait_for(lambda mark=mark: "stopped" in moments(daemon, mark), 60, "the old worker's end")
+            swaps.append(moments(daemon, mark))
             have = load.done()
-            wait_for(lambda: load.done() >= have + CLIENTS, 300, "answers")
+            wait_for(lambda have=have: load.done() >= have + CLIENTS, 300, "answers")
         with load.lock:
-            around = sorted(b - a for times in load.times for a, b in zip(times, times[1:])
-                            if any(a < switch + 0.1 and b > switch - 0.1 for switch in switches))
+            gaps = [pair for times in load.times for pair in zip(times, times[1:])]
+        firsts = sorted(first - began for began, first in load.first_tokens
+                        if any(began < swap["stopped"] and first > swap["ready"] for swap in swaps))
+    loading = sorted(longest(gaps, swap["started"], swap["ready"]) for swap in swaps)
+    switching = sorted(longest(gaps, swap["ready"], swap["stopped"]) for swap in swaps)
+    together = sorted(swap["stopped"] - swap["ready"] for swap in swaps)
     row("swap under 16 clients: failed or altered of all", f"{len(load.failed) + len(load.altered)} of {load.done()}", "0")
     row("token gap, usual p50 / p99", f"{quantile(usual, 0.5) * 1e3:.0f} / {quantile(usual, 0.99) * 1e3:.0f} ms", "")
-    row("token gap at the switch, longest of 3 swaps", f"{(around[-1] if around else 0) * 1e3:.0f} ms", "2x the usual p99")
+    for what, values, goal in (("while the new worker loads", loading, ""), ("at the switch, both at work", switching, "2x the usual p99")):
+        row(f"longest token gap {what}, median / worst of {SWAPS} swaps", f"{quantile(values, 0.5) * 1e3:.0f} / {values[-1] * 1e3:.0f} ms", goal)
+    row("first token, usual median / longest", f"{quantile(usual_first, 0.5) * 1e3:.0f} / {usual_first[-1] * 1e3:.0f} ms", "")
+    row("first token of requests at the switch, median / longest", f"{quantile(firsts, 0.5) * 1e3:.0f} / {firsts[-1] * 1e3:.0f} ms", "")
+    row("time that both are at work, median", f"{quantile(together, 0.5) * 1e3:.0f} ms", "")
 
 
 def killed_worker(folder, path):
@@ -133,10 +163,14 @@ def thousand_models(folder, path):
     row("request for an unloaded model, with its load", f"{first * 1e3:.0f} ms", "")
 
 
+MEASURES = {"swap": swap, "killed_worker": killed_worker, "killed_gateway": killed_gateway, "thousand_models": thousand_models}
+
+
 def main():
     path = pathlib.Path(sys.argv[1]).resolve()
     print("| what | measured | goal |\n|---|---|---|")
-    for measure in (swap, killed_worker, killed_gateway, thousand_models):
+    chosen = sys.argv[2:] or MEASURES
+    for measure in (MEASURES[name] for name in chosen):
         with tempfile.TemporaryDirectory(prefix="inferd-bench-") as folder:
             measure(pathlib.Path(folder), path)
 
