@@ -31,10 +31,27 @@ def wait_for(condition, seconds=60, what="the condition"):
         time.sleep(0.02)
 
 
+def alive(pid):
+    """Whether the process exists and does not merely wait to be reaped."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def kill(pid):
+    """SIGKILL; returns just before it and just after the process's end (monotonic times)."""
+    before = time.monotonic()
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not alive(pid), 20, f"the end of {pid}")
+    return before, time.monotonic()
+
+
 class Daemon:
     """with Daemon(tmp_path, models=[...]) as daemon: daemon.http is the base address."""
 
-    def __init__(self, folder, models, extra=None, start=True):
+    def __init__(self, folder, models, extra=None, start=True, environment=None):
         self.folder = pathlib.Path(folder)
         self.models = models
         self.http_port, self.grpc_port = free_port(), free_port()
@@ -44,6 +61,7 @@ class Daemon:
         self.config_path = self.folder / "inferd.yaml"
         self.log_path = self.folder / "inferd.log"
         self.extra = extra or {}
+        self.environment = {**os.environ, **environment} if environment else None
         self.process = None
         self.write_config()
         if start:
@@ -61,7 +79,7 @@ class Daemon:
 
     def start(self, ready=True):
         log = open(self.log_path, "ab")
-        self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path], stderr=log, stdout=log)
+        self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path], stderr=log, stdout=log, env=self.environment)
         log.close()
         if ready:
             wait_for(self.is_ready, what=lambda: "readiness\n" + self.log_path.read_text()[-2000:])

@@ -24,7 +24,8 @@ def requests_for(model):
 
 
 class Answer:
-    """What a client got: `error` is None, or how the request failed; `content` is what must be equal."""
+    """What a client got: `error` is None, or how the request failed; `content` is what must be equal; `times`, when
+    tokens came (the head of an answer, which comes before the first token is computed, does not count)."""
 
     def __init__(self, status=0, error=None, content=None, times=()):
         self.status, self.error, self.content, self.times = status, error, content, list(times)
@@ -37,8 +38,10 @@ class Choices:
         self.choices, self.usage = {}, None
 
     def add(self, body):
+        """Whether there was text or a token in it."""
         if "error" in body:
             raise ValueError(json.dumps(body["error"]))
+        brought = False
         for choice in body["choices"]:
             into = self.choices.setdefault(choice["index"], {"text": "", "logprobs": [], "finish": None})
             message = choice.get("message") or choice.get("delta") or {}
@@ -46,9 +49,11 @@ class Choices:
             logprobs = choice.get("logprobs") or {}
             into["logprobs"] += list(zip(logprobs.get("tokens", []), logprobs.get("token_logprobs", [])))
             into["finish"] = choice.get("finish_reason") or into["finish"]
+            brought = brought or bool(choice.get("text") or message.get("content") or logprobs.get("tokens"))
         usage = body.get("usage")
         if usage:
             self.usage = (usage["prompt_tokens"], usage["completion_tokens"])
+        return brought
 
     def content(self):
         return {"choices": self.choices, "usage": self.usage}
@@ -59,11 +64,12 @@ def read_events(answer, choices, times):
     for line in answer:
         if not line.startswith(b"data: "):
             continue
-        times.append(time.monotonic())
+        now = time.monotonic()
         text = line[6:].strip()
         if text == b"[DONE]":
             return
-        choices.add(json.loads(text))
+        if choices.add(json.loads(text)):
+            times.append(now)
     raise ConnectionError("the stream ended without [DONE]")
 
 
@@ -95,14 +101,15 @@ def ask(port, path, body, connection=None, timeout=120):
 class Load:
     """with Load(port, "smollm2", clients=16) as load: ...; then load.check(): every answer came and was the right one."""
 
-    def __init__(self, port, model, clients=16, keep_connections=False):
+    def __init__(self, port, model, clients=16, keep_connections=False, requests=None):
         self.port, self.clients, self.keep_connections = port, clients, keep_connections
-        self.requests = requests_for(model)
+        self.requests = requests or requests_for(model)
         self.expected = [ask(port, path, body) for path, body in self.requests]
         for answer in self.expected:
             assert answer.error is None, answer.error
         self.good, self.failed, self.altered = 0, [], []
         self.times = []
+        self.first_tokens = []  # when a streamed request began, and when its first token came
         self.lock = threading.Lock()
         self.stopping = threading.Event()
         self.threads = []
@@ -123,6 +130,8 @@ class Load:
                 else:
                     self.good += 1
                 self.times.append(answer.times)
+                if answer.times:
+                    self.first_tokens.append((started, answer.times[0]))
             turn += 1
 
     def done(self):
@@ -133,6 +142,11 @@ class Load:
         """Seconds between two events of one stream, all of them, ascending."""
         with self.lock:
             return sorted(b - a for times in self.times for a, b in zip(times, times[1:]))
+
+    def lost_otherwise(self, kills):
+        """Failed requests that were not under way in a gateway when it was killed; `kills` as daemon.kill tells them."""
+        return [failure for failure in self.failed
+                if not any(failure[0] < gone and failure[1] > before for before, gone in kills)]
 
     def check(self, least=1):
         assert not self.altered, self.altered[0]

@@ -8,17 +8,9 @@ import subprocess
 import threading
 
 import pytest
-from daemon import BIN, Daemon, wait_for
+from daemon import BIN, Daemon, alive, wait_for
 
 PROMPT = {"model": "smollm2", "prompt": "The capital of France is", "max_tokens": 4, "temperature": 0}
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_request_after_a_killed_worker_succeeds(own_daemon):
