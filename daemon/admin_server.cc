@@ -159,8 +159,11 @@ class AdminService : public v1::Admin::CallbackService {
       const std::map<uint64_t, uint32_t> weights(request->weights().begin(), request->weights().end());
       const Milliseconds window = request->window_ms() == 0 ? kCanaryWindow : Clamped(request->window_ms());
       const absl::Status status = supervisor_.SetTraffic(request->model(), weights, request->rollback_on(), window);
-      response->set_route_revision(supervisor_.routes().revision());
-      reactor->Finish(ToGrpc(status));
+      // After the publication, which the change has posted.
+      supervisor_.loop().Post([this, response, reactor, status] {
+        response->set_route_revision(supervisor_.routes().revision());
+        reactor->Finish(ToGrpc(status));
+      });
     });
   }
 
