@@ -2,11 +2,11 @@
 //
 //   model->fingerprint_ = Fingerprint(*model->file_);
 //
-// Up to kWholeBytes of weights, every byte counts. Of larger files that much is read (some 20 ms with the file in
-// memory, however large it is): small tensors whole, of the others blocks of 4 KiB, spread evenly and with both ends.
-// So a model that was trained on, quantized anew or cut short has another fingerprint; a change that lies between the
-// blocks of a large file, a few bytes by hand, may not. (A reload sees that by the file's time.) It is no proof against
-// somebody who looks for two files with one fingerprint.
+// Up to kWholeBytes of weights, every byte counts. Of larger files that much is read (some 20 ms of a busy machine with
+// the file in memory, however large it is): small tensors whole, of the others blocks of 4 KiB, spread evenly and with
+// both ends. So a model that was trained on, quantized anew or cut short has another fingerprint; a change that lies
+// between the blocks of a large file, a few bytes by hand, may not. (A reload sees that by the file's time.) It is no
+// proof against somebody who looks for two files with one fingerprint.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace inferd::model {
 
-inline constexpr uint64_t kWholeBytes = uint64_t{192} << 20;
+inline constexpr uint64_t kWholeBytes = uint64_t{96} << 20;
 
 // `most_bytes`: of weights to read.
 uint64_t Fingerprint(const gguf::GgufFile& file, uint64_t most_bytes = kWholeBytes);
