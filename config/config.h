@@ -41,6 +41,10 @@ enum class CacheType { kF16, kQ8_0 };
 struct KvCacheOptions {
   uint64_t bytes = uint64_t{512} << 20;
   CacheType type = CacheType::kF16;
+  // File that keeps the prefix cache over restarts; empty: none.
+  std::string save;
+  // Of that file; there are two of them.
+  uint64_t save_bytes = uint64_t{256} << 20;
 };
 
 struct BatchOptions {
@@ -62,7 +66,7 @@ struct SpeculationOptions {
   SpeculationKind kind = SpeculationKind::kOff;
   // Guesses for one sequence in one step.
   uint32_t max_tokens = 8;
-  // With more sequences that generate, guessing stops.
+  // With more sequences that generate, guessing stops; with fewer, where it costs more than it gives.
   uint32_t max_batch = 4;
   std::string draft_path;
 };

@@ -83,6 +83,22 @@ absl::Status CheckAdminTcp(const Config& config) {
   return absl::OkStatus();
 }
 
+// Two models would take turns at spoiling each other's.
+absl::Status CheckSaves(const std::vector<ModelOptions>& models) {
+  std::map<std::string, size_t> taken;
+  for (size_t i = 0; i < models.size(); ++i) {
+    const std::string& path = models[i].kv_cache.save;
+    if (path.empty()) continue;
+    for (const std::string& file : {path, path + ".2"}) {
+      const auto [other, is_new] = taken.try_emplace(file, i);
+      if (is_new) continue;
+      return InvalidArgument("models[{}].kv_cache.save: {} is taken by models[{}].kv_cache.save", i, file,
+                             other->second);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckResources(const std::vector<ModelOptions>& models) {
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelOptions& model = models[i];
@@ -131,6 +147,7 @@ absl::Status FinishConfig(Config& config) {
     }
   }
   RETURN_IF_ERROR(CheckNames(config.models));
+  RETURN_IF_ERROR(CheckSaves(config.models));
   return CheckResources(config.models);
 }
 

@@ -268,6 +268,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   for (ModelOptions& model : config.models) {
     MakeAbsolute(model.path, directory);
     MakeAbsolute(model.speculation.draft_path, directory);
+    MakeAbsolute(model.kv_cache.save, directory);
   }
   MakeAbsolute(config.auth.keys_file, directory);
   MakeAbsolute(config.hub.token_file, directory);

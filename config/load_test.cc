@@ -41,7 +41,7 @@ models:
   - name: a/b
     path: /m/a.gguf
     aliases: [x, "y"]
-    kv_cache: {bytes: 1GiB, type: q8_0}
+    kv_cache: {bytes: 1GiB, type: q8_0, save: p/a.prefixes, save_bytes: 2MiB}
     queue: {max_wait: 1500ms}
     chat_template: llama2
   - {name: c, path: ../c.gguf, context: 0}
@@ -57,6 +57,8 @@ log:
   EXPECT_THAT(config->models[0].aliases, ElementsAre("x", "y"));
   EXPECT_EQ(config->models[0].kv_cache.bytes, uint64_t{1} << 30);
   EXPECT_EQ(config->models[0].kv_cache.type, CacheType::kQ8_0);
+  EXPECT_EQ(config->models[0].kv_cache.save, "/etc/inferd/p/a.prefixes");
+  EXPECT_EQ(config->models[0].kv_cache.save_bytes, 2u << 20);
   EXPECT_EQ(config->models[0].queue.max_wait, Milliseconds(1500));
   EXPECT_EQ(config->models[0].chat_template, ChatTemplate::kLlama2);
   EXPECT_EQ(config->models[1].chat_template, ChatTemplate::kFile);
@@ -135,6 +137,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "2: models[0].cpus: \"3-1\" is not a list of processors"},
         BadConfig{"MemoryLimitBelowThePool", "models:\n  - {name: a, path: b, memory_limit: 64MiB}\n",
                   "2: models[0].memory_limit: 64MiB is not more than kv_cache.bytes, 512MiB"},
+        BadConfig{
+            "TwoModelsOneFileOfPrefixes",
+            "models:\n  - {name: a, path: b, kv_cache: {save: /x}}\n  - {name: c, path: b, kv_cache: {save: /x.2}}\n",
+            "3: models[1].kv_cache.save: /x.2 is taken by models[0].kv_cache.save"},
         BadConfig{"NotAFlag", "models:\n  - {name: a, path: b, pinned: maybe}\n",
                   "2: models[0].pinned: \"maybe\" is not one of false, true"},
         BadConfig{"LongRunDirectory",

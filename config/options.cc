@@ -64,7 +64,9 @@ void VisitSpeculation(SpeculationOptions& o, Visitor& v) {
   VisitChoice(v, {"kind", "ngram: what followed the last tokens earlier in the text; draft: a small model's."}, o.kind,
               kSpeculationKinds);
   v.Number({"max_tokens", "Guesses for one sequence in one step."}, o.max_tokens, {1, 64});
-  v.Number({"max_batch", "With more sequences that generate, guessing stops."}, o.max_batch, {1, 64});
+  v.Number({"max_batch",
+            "With more sequences that generate, guessing stops; with fewer, where it costs more than it gives."},
+           o.max_batch, {1, 64});
   v.Text({"draft_path", "For draft: GGUF file of a small model with the same tokenizer."}, o.draft_path);
 }
 
@@ -76,6 +78,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   v.Section({"kv_cache", "Memory of the sequences."}, [&o](Visitor& kv) {
     kv.Bytes({"bytes", "Size of the pool that all sequences share."}, o.kv_cache.bytes, {1 << 20, 1024 * kGiB});
     VisitChoice(kv, {"type", "Type of its values."}, o.kv_cache.type, kCacheTypes);
+    kv.Text({"save",
+             "File in which the hottest beginnings of prompts outlive the worker (and its twin, with .2 after the "
+             "name); it holds prompts. Empty: none."},
+            o.kv_cache.save);
+    kv.Bytes({"save_bytes", "Largest size of that file, and of its twin."}, o.kv_cache.save_bytes,
+             {1 << 20, 1024 * kGiB});
   });
   v.Section({"batch", "What one step of the engine takes."}, [&o](Visitor& batch) {
     batch.Number({"max_sequences", "Sequences that generate at the same time."}, o.batch.max_sequences, {1, 4096});

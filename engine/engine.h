@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -78,6 +79,9 @@ class Engine {
   // As of the last step; never waits for one.
   Statistics Stats() const;
   bool draining() const;
+
+  // A request's cache_salt for a tenant of this name.
+  uint64_t SaltOf(std::string_view name) const { return device_->cache().SaltOf(name); }
 
   const RequestLimits& limits() const { return limits_; }
   device::Device& device() { return *device_; }

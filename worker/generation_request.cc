@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <random>
 
-#include "absl/hash/hash.h"
 #include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/call_deadline.h"
@@ -124,7 +123,6 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   request.prompt_logprobs = wire.prompt_logprobs();
   ASSIGN_OR_RETURN(request.priority, ReadPriority(wire.priority()));
   ASSIGN_OR_RETURN(request.deadline, EarlierDeadline(wire.has_deadline_ms(), wire.deadline_ms(), deadline, now));
-  if (!wire.cache_salt().empty()) request.cache_salt = absl::HashOf(wire.cache_salt());
   if (wire.resume_tokens_size() > static_cast<int>(engine::kMostChoices)) {
     return InvalidArgument("resume_tokens: {} choices, expected at most {}", wire.resume_tokens_size(),
                            engine::kMostChoices);

@@ -78,7 +78,6 @@ TEST(ReadRequest, EveryFieldArrives) {
   EXPECT_EQ(request.logprobs, 5);
   EXPECT_TRUE(request.prompt_logprobs);
   EXPECT_EQ(request.priority, scheduler::Priority::kBatch);
-  EXPECT_NE(request.cache_salt, 0u);
   ASSERT_EQ(request.resumed.size(), 1u);
   EXPECT_EQ(request.resumed[0].choice, 1u);
   EXPECT_EQ(request.resumed[0].tokens, (std::vector<int32_t>{8}));

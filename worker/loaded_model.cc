@@ -6,7 +6,9 @@
 #include <boost/json.hpp>
 #include <map>
 
+#include "config/base/log.h"
 #include "config/base/status.h"
+#include "config/base/version.h"
 #include "config/options.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
@@ -14,6 +16,8 @@
 
 namespace inferd::worker {
 namespace {
+
+constexpr std::chrono::seconds kLongestPrefixLoad(1);  // a bigger file is loaded in part
 
 std::string Hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
@@ -90,6 +94,34 @@ absl::Status LoadTemplate(LoadedModel& loaded) {
   return absl::OkStatus();
 }
 
+// Some bytes of each tensor: another training changes them all.
+uint64_t SampleOfWeights(const gguf::GgufFile& file) {
+  constexpr uint64_t kSampleBytes = 64;
+  uint64_t hash = file.size_bytes();
+  for (const gguf::Tensor& tensor : file.tensors()) {
+    const uint64_t size = std::min(tensor.bytes, kSampleBytes);
+    for (const uint64_t offset : {uint64_t{0}, (tensor.bytes - size) / 2, tensor.bytes - size}) {
+      hash = cache::SipHash({hash, offset}, {tensor.data + offset, size});
+    }
+  }
+  return hash;
+}
+
+void LoadPrefixes(const LoadedModel& loaded, PrefixStore& prefixes, cache::KvCache& cache) {
+  const Clock& clock = Clock::System();
+  const MonotonicTime begin = clock.Now();
+  const absl::StatusOr<cache::SavedPrefixes> found =
+      prefixes.Load(cache, loaded.cache_identity(), begin + kLongestPrefixLoad);
+  if (!found.ok()) {
+    LogWarning("saved prefixes ignored", {{"model", loaded.options.name}, {"reason", MessageOf(found.status())}});
+  } else if (found->pages > 0) {
+    LogInfo("saved prefixes loaded", {{"model", loaded.options.name},
+                                      {"tokens", found->tokens},
+                                      {"bytes", found->bytes},
+                                      {"seconds", std::chrono::duration<double>(clock.Now() - begin).count()}});
+  }
+}
+
 int64_t FileTime(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 ? status.st_mtim.tv_sec : 0;
@@ -108,6 +140,10 @@ std::string LoadedModel::fingerprint() const {
   if (options.overflow == config::Overflow::kSlide) mixed = (mixed ^ (options.overflow_keep + 1)) * 0x100000001B3u;
   return "fp_" + Hex(mixed);
 }
+std::string LoadedModel::cache_identity() const {
+  return fmt::format("inferd {}, {}, weights {} of {}", kVersion, fingerprint(), Hex(SampleOfWeights(*file)),
+                     file_time_unix_seconds);
+}
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
 
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice) {
@@ -125,7 +161,7 @@ std::string QuantizationOf(const gguf::GgufFile& file) {
 }
 
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
-                                                       uint64_t version) {
+                                                       uint64_t version, PrefixStore* prefixes) {
   auto loaded = std::make_unique<LoadedModel>();
   loaded->options = options;
   loaded->version = version;
@@ -142,6 +178,7 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
                    device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
   ASSIGN_OR_RETURN(const scheduler::PassTimes times, engine::CheckForward(*device));
+  if (prefixes != nullptr) LoadPrefixes(*loaded, *prefixes, device->cache());
   std::unique_ptr<device::Device> draft;
   if (options.speculation.kind == config::SpeculationKind::kDraft) {
     absl::StatusOr<std::unique_ptr<device::Device>> opened = LoadDraft(*loaded, isa);

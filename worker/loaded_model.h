@@ -18,6 +18,7 @@
 #include "engine/output/answer_format.h"
 #include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "worker/prefix_store.h"
 
 namespace inferd::worker {
 
@@ -35,13 +36,16 @@ struct LoadedModel {
 
   std::string fingerprint() const;  // "fp_" and 16 hexadecimal digits
   std::string tokenizer_fingerprint() const;
+  // Of all that decides what a page of the KV cache holds: more than the fingerprint, which knows the weights by their
+  // table alone.
+  std::string cache_identity() const;
   bool can_generate() const { return !model->spec().encoder; }
 };
 
 // Maps and checks the file, verifies (engine/self_test.h) and starts the engine. Errors name the file, metadata key or
-// tensor at fault.
+// tensor at fault. `prefixes`: what the prefix cache begins with, or null; where it is of no use, the log says why.
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
-                                                       uint64_t version);
+                                                       uint64_t version, PrefixStore* prefixes = nullptr);
 
 // The template that the configuration names instead of the file's; nullopt for "file".
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice);

@@ -20,6 +20,7 @@
 #include "proto/grpc_log.h"
 #include "worker/loaded_model.h"
 #include "worker/options.h"
+#include "worker/prefix_store.h"
 #include "worker/quiet_load.h"
 #include "worker/sandbox.h"
 #include "worker/server.h"
@@ -69,6 +70,26 @@ FileAccess FilesOf(const config::ModelOptions& model, const Address& address) {
   return access;
 }
 
+// A model without its file is served all the same.
+std::unique_ptr<PrefixStore> OpenPrefixes(const config::ModelOptions& model) {
+  if (model.kv_cache.save.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<PrefixStore>> store = PrefixStore::Open(model.kv_cache.save);
+  if (store.ok()) return *std::move(store);
+  LogWarning("saved prefixes ignored", {{"model", model.name}, {"reason", MessageOf(store.status())}});
+  return nullptr;
+}
+
+void SavePrefixes(const LoadedModel& model, PrefixStore& store) {
+  cache::KvCache& cache = model.engine->device().cache();
+  if (cache.Stats().prefix_pages == 0) return;  // what the file has may be of use the next time
+  const auto saved = store.Save(cache, model.cache_identity(), model.options.kv_cache.save_bytes);
+  if (!saved.ok()) {
+    LogWarning("prefixes not saved", {{"model", model.options.name}, {"reason", MessageOf(saved.status())}});
+  } else {
+    LogInfo("prefixes saved", {{"model", model.options.name}, {"tokens", saved->tokens}, {"bytes", saved->bytes}});
+  }
+}
+
 int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
   absl::StatusOr<config::Config> config = config::LoadConfig(options.config);
   if (!config.ok()) return Fail(process, config.status(), kExitUsage);
@@ -88,6 +109,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
       return Fail(process, Annotate(status, "model " + options.model), kExitRefused);
     }
   }
+  const std::unique_ptr<PrefixStore> prefixes = OpenPrefixes(*model_options);
   if (options.sandbox) {
     if (absl::Status status = LimitFiles(FilesOf(*model_options, *address)); !status.ok()) {
       return Fail(process, status, kExitFailed);
@@ -98,7 +120,8 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   const MonotonicTime begin = Clock::System().Now();
   std::optional<QuietLoad> quiet;
   if (options.quiet_load) quiet = QuietLoad::Begin();
-  absl::StatusOr<std::unique_ptr<LoadedModel>> model = LoadModel(*model_options, isa_name, options.version);
+  absl::StatusOr<std::unique_ptr<LoadedModel>> model =
+      LoadModel(*model_options, isa_name, options.version, prefixes.get());
   if (!model.ok()) {
     return Fail(process, Annotate(model.status(), "model " + options.model), ExitCodeFor(model.status()));
   }
@@ -120,6 +143,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   const size_t unread = (*server)->WaitForStreams(deadline);
   LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});
   (*model)->engine->Stop();
+  if (prefixes != nullptr) SavePrefixes(**model, *prefixes);
   (*server)->Shutdown();
   return kExitDone;
 }

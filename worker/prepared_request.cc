@@ -42,6 +42,7 @@ absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& mode
   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, wire, *local_time));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), times.arrival, times.deadline));
+  if (!wire.cache_salt().empty()) request.cache_salt = model.engine->SaltOf(wire.cache_salt());
   ASSIGN_OR_RETURN(request.overflow, ReadOverflow(wire, model.options));
   RETURN_IF_ERROR(CheckDelivered(wire, *model.tokenizer));
   RETURN_IF_ERROR(SetAnswerParser(model, wire, prompt.opens_reasoning, request));

@@ -16,12 +16,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/cache/saved_prefixes.h"
 #include "kernels/kernels.h"
 
 namespace inferd::cache {
@@ -56,6 +59,7 @@ struct PrefixKey {
 struct CacheStats {
   int64_t blocks_total = 0, blocks_used = 0, blocks_cached = 0;  // cached: kept for reuse alone, free on demand
   int64_t sequences = 0;
+  int64_t prefix_pages = 0;  // known texts' pages, full or not
   uint64_t prefix_tokens_asked = 0, prefix_tokens_reused = 0, pages_evicted = 0;
 };
 
@@ -105,6 +109,18 @@ class KvCache {
 
   virtual CacheStats Stats() const = 0;
   virtual void DropPrefixes() = 0;  // forgets everything kept for reuse alone
+
+  // The tenant_salt of a tenant that calls itself so; nobody can construct another name with the same. Any thread may
+  // call it.
+  virtual uint64_t SaltOf(std::string_view text) const = 0;
+
+  // What is kept for reuse, the most recently used first and as much as `most_bytes` hold, while no pass runs; and
+  // back, before there are sequences, until `stop` says true or the pool is full. `identity` names what the pages'
+  // values and texts mean: model, program, options. FAILED_PRECONDITION: it is another's; DATA_LOSS: not as it was
+  // written. Then nothing is kept.
+  virtual absl::StatusOr<SavedPrefixes> SavePrefixes(std::string_view identity, int64_t most_bytes, ByteSink& sink) = 0;
+  virtual absl::StatusOr<SavedPrefixes> LoadPrefixes(std::string_view identity, ByteSource& source,
+                                                     const std::function<bool()>& stop) = 0;
 };
 
 }  // namespace inferd::cache

@@ -265,6 +265,7 @@ CacheStats PagedCache::Stats() const {
   CacheStats stats = stats_;
   stats.blocks_total = store_->total_blocks();
   stats.blocks_cached = store_->cached_blocks();
+  stats.prefix_pages = index_.size();
   stats.blocks_used = stats.blocks_total - store_->free_blocks() - stats.blocks_cached;
   return stats;
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
@@ -54,9 +56,15 @@ class PagedCache final : public KvCache {
   int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const override;
   CacheStats Stats() const override;
   void DropPrefixes() override;
+  uint64_t SaltOf(std::string_view text) const override { return index_.HashOf(text); }
+  absl::StatusOr<SavedPrefixes> SavePrefixes(std::string_view identity, int64_t most_bytes, ByteSink& sink) override;
+  absl::StatusOr<SavedPrefixes> LoadPrefixes(std::string_view identity, ByteSource& source,
+                                             const std::function<bool()>& stop) override;
 
  private:
   friend class PagedSequence;
+  static constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
+
   explicit PagedCache(const SipKey& secret) : index_(secret) {}
   int32_t groups() const { return static_cast<int32_t>(layout_.groups.size()); }
   bool recurrent() const { return slot_bytes_ > 0; }
@@ -75,6 +83,17 @@ class PagedCache final : public KvCache {
   void KeepState(PagedSequence& sequence, PrefixIndex::Node& node);
   void DropPassedPages(PagedSequence& sequence);
   void Release(PagedSequence& sequence);
+
+  uint64_t LayoutHash() const;
+  template <typename Visitor>
+  absl::Status VisitBlocks(std::span<const int32_t> pages, Visitor visit) const;
+  int64_t SavedBytes(const PrefixIndex::Node& node) const;
+  absl::Status SaveNode(const PrefixIndex::Node& node, PieceWriter& out) const;
+  absl::StatusOr<SavedPrefixes> LoadPages(std::string_view identity, ByteSource& source,
+                                          const std::function<bool()>& stop);
+  absl::StatusOr<int64_t> LoadNode(PieceReader& in);
+  absl::StatusOr<PrefixIndex::Node*> LoadValues(uint64_t parent, std::span<const int32_t> tokens,
+                                                const std::vector<int32_t>& pages, bool has_state, PieceReader& in);
 
   CacheLayout layout_;
   CacheOptions options_;

@@ -10,8 +10,7 @@ namespace inferd::cache {
 namespace {
 
 constexpr int64_t kPage = kernels::kPageTokens;
-constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
-constexpr size_t kLeastTail = 4;            // tokens of a page that is worth keeping
+constexpr size_t kLeastTail = 4;  // tokens of a page that is worth keeping
 
 }  // namespace
 

@@ -22,6 +22,15 @@ bool PrefixIndex::Before::Compare(const Place& a, const Place& b) {
   return std::lexicographical_compare(a.tokens.begin(), a.tokens.end(), b.tokens.begin(), b.tokens.end());
 }
 
+void PrefixIndex::SetSecret(const SipKey& secret) {
+  CHECK(size() == 0);
+  secret_ = secret;
+}
+
+uint64_t PrefixIndex::HashOf(std::string_view text) const {
+  return SipHash(secret_, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
 uint64_t PrefixIndex::Root(const PrefixKey& key) const {
   const uint64_t words[] = {key.adapter, key.tenant_salt};
   return SipHash(secret_, {reinterpret_cast<const uint8_t*>(words), sizeof(words)});
@@ -112,6 +121,12 @@ void PrefixIndex::VisitOldest(const std::function<bool(Node&)>& stop) {
     Node& node = **next;
     ++next;
     if (stop(node)) return;
+  }
+}
+
+void PrefixIndex::VisitNewest(const std::function<bool(const Node&)>& stop) const {
+  for (auto next = uses_.rbegin(); next != uses_.rend(); ++next) {
+    if (stop(**next)) return;
   }
 }
 

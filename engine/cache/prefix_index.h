@@ -17,6 +17,7 @@
 #include <list>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -46,6 +47,11 @@ class PrefixIndex {
 
   explicit PrefixIndex(const SipKey& secret) : secret_(secret) {}
 
+  // Before there are nodes: those of an index with this secret can be inserted.
+  void SetSecret(const SipKey& secret);
+  const SipKey& secret() const { return secret_; }
+  uint64_t HashOf(std::string_view text) const;
+
   uint64_t Root(const PrefixKey& key) const;
   uint64_t Extend(uint64_t parent, std::span<const int32_t> tokens) const;
 
@@ -58,9 +64,11 @@ class PrefixIndex {
   void SetState(Node& node, int32_t slot);
   // Makes the nodes from this one back to the root the most recently used, so that ends are dropped before beginnings.
   void TouchChain(uint64_t chain);
+  void MakeOldest(Node& node) { uses_.splice(uses_.begin(), uses_, node.use); }
   void Erase(Node& node);
   // Visits nodes from the oldest until `stop` says true; the visitor may erase the node that it is given.
   void VisitOldest(const std::function<bool(Node&)>& stop);
+  void VisitNewest(const std::function<bool(const Node&)>& stop) const;
   int64_t size() const { return static_cast<int64_t>(uses_.size()); }
 
   // Tokens at the beginning of `tokens` that are known, fewer than all of them; of recurrent models (`whole_pages`), as
@@ -84,7 +92,7 @@ class PrefixIndex {
   const Node* FindLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Match FindLongestLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const SipKey secret_;
+  SipKey secret_;
   std::list<Node*> uses_;
   mutable absl::Mutex mutex_;                                          // against CountKnown
   absl::node_hash_map<uint64_t, Node> nodes_ ABSL_GUARDED_BY(mutex_);  // by chain
