@@ -54,9 +54,19 @@ DryHistory::DryHistory(DryOptions options, std::shared_ptr<const ByteAutomaton> 
                        std::shared_ptr<const TokenTexts> texts)
     : options_(std::move(options)), breakers_(std::move(breakers)), texts_(std::move(texts)) {}
 
+void DryHistory::PushPrompt(std::span<const int32_t> prompt) {
+  if (!options_.on()) return;
+  prompt_ = prompt;
+  for (int32_t token : prompt) Spell(token);
+}
+
 void DryHistory::Push(int32_t token) {
   if (!options_.on()) return;
   tokens_.push_back(token);
+  Spell(token);
+}
+
+void DryHistory::Spell(int32_t token) {
   ++since_breaker_;
   for (char byte : texts_->spelled(token)) {
     state_ = breakers_->Next(state_, byte);
@@ -66,9 +76,11 @@ void DryHistory::Push(int32_t token) {
 
 void DryHistory::Penalize(std::span<float> logits) const {
   if (!options_.on() || since_breaker_ < options_.allowed_length) return;
-  std::span<const int32_t> tokens(tokens_);
-  const int64_t window = options_.penalty_last_n;
-  if (window >= 0 && static_cast<size_t>(window) < tokens.size()) tokens = tokens.last(static_cast<size_t>(window));
+  const size_t all = prompt_.size() + tokens_.size();
+  const size_t window = options_.penalty_last_n < 0 ? all : std::min(all, static_cast<size_t>(options_.penalty_last_n));
+  const size_t own = std::min(window, tokens_.size());
+  std::vector<int32_t> tokens(prompt_.end() - static_cast<std::ptrdiff_t>(window - own), prompt_.end());
+  tokens.insert(tokens.end(), tokens_.end() - static_cast<std::ptrdiff_t>(own), tokens_.end());
   if (static_cast<int64_t>(tokens.size()) <= options_.allowed_length) return;
   for (const auto& [token, length] : Repeats(tokens, since_breaker_, options_.allowed_length)) {
     float& logit = logits[static_cast<size_t>(token)];

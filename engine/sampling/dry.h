@@ -31,6 +31,8 @@ class DryHistory {
   DryHistory(DryOptions options, std::shared_ptr<const ByteAutomaton> breakers,
              std::shared_ptr<const TokenTexts> texts);
 
+  // Before any other token; the prompt is not copied, so it outlives the history.
+  void PushPrompt(std::span<const int32_t> prompt);
   void Push(int32_t token);
   void Penalize(std::span<float> logits) const;
 
@@ -38,7 +40,10 @@ class DryHistory {
   DryOptions options_;
   std::shared_ptr<const ByteAutomaton> breakers_;
   std::shared_ptr<const TokenTexts> texts_;
-  std::vector<int32_t> tokens_;
+  void Spell(int32_t token);
+
+  std::span<const int32_t> prompt_;
+  std::vector<int32_t> tokens_;  // after it
   int32_t state_ = 0;
   int64_t since_breaker_ = 0;  // tokens after the one in which a breaker ended last, or all
 };

@@ -2,6 +2,7 @@
 #include "engine/sampling/filters.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/sampling/exp.h"
@@ -92,9 +93,19 @@ std::optional<size_t> TopToExclude(float threshold, const CandidateList& list) {
 std::vector<Candidate> Unsurprising(std::span<const float> logits, double log_sum, double bits) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   const auto least = static_cast<float>(std::max(log_sum - bits * kLn2, double{kBannedLogit} / 4));
+  constexpr size_t kBlock = 64;  // most have none
   std::vector<Candidate> entries;
-  for (size_t id = 0; id < logits.size(); ++id) {
-    if (logits[id] >= least) entries.push_back({logits[id], static_cast<int32_t>(id)});
+  for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
+    const std::span<const float> block = logits.subspan(begin, std::min(kBlock, logits.size() - begin));
+    if (block.size() == kBlock) {
+      const float* const values = block.data();
+      int32_t found = 0;
+      for (size_t i = 0; i < kBlock; ++i) found |= values[i] >= least ? 1 : 0;
+      if (found == 0) continue;
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      if (block[i] >= least) entries.push_back({block[i], static_cast<int32_t>(begin + i)});
+    }
   }
   return entries;
 }
@@ -110,11 +121,18 @@ double Entropy(const CandidateList& list) {
   return entropy;
 }
 
+// One chain in order of ids; a banned logit adds 0.
 double Entropy(std::span<const float> logits, double log_sum) {
+  constexpr size_t kBlock = 32;
   double entropy = 0;
-  for (float logit : logits) {
-    if (logit > kBannedLogit) entropy += Exp(logit - log_sum) * (log_sum - logit);
+  std::array<double, kBlock> less, probability;
+  size_t begin = 0;
+  for (; begin + kBlock <= logits.size(); begin += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) less[i] = logits[begin + i] - log_sum;
+    ExpBlock(less, probability);
+    for (size_t i = 0; i < kBlock; ++i) entropy += probability[i] * -less[i];
   }
+  for (; begin < logits.size(); ++begin) entropy += Exp(logits[begin] - log_sum) * (log_sum - logits[begin]);
   return entropy;
 }
 

@@ -10,8 +10,10 @@
 namespace inferd::sampling {
 namespace {
 
-constexpr int32_t kFirstCandidates = 256;
-constexpr int32_t kGrowth = 8;
+constexpr int64_t kFirstCandidates = 64;
+constexpr int64_t kFirstTypical =
+    256;  // whose entropy is that of the list itself once it is whole: its steps are fixed
+constexpr int64_t kGrowth = 8;
 constexpr size_t kWalkBlock = 1024;
 
 bool HasFilter(const SamplingOptions& options) {
@@ -54,10 +56,8 @@ Sampler::Sampler(SamplingOptions options, TextRules rules, SamplerStart start,
 }
 
 void Sampler::AcceptPrompt(std::span<const int32_t> tokens) {
-  for (int32_t token : tokens) {
-    recent_.Push(token);
-    dry_.Push(token);
-  }
+  for (int32_t token : tokens) recent_.Push(token);
+  dry_.PushPrompt(tokens);
 }
 
 void Sampler::Accept(int32_t token) {
@@ -104,7 +104,7 @@ int32_t Sampler::SampleFromAll(std::span<float> logits) const {
   }
   if (!HasFilter(options_)) return SampleWithoutFilter(logits);
   const double log_sum = kernels_.log_sum_exp(logits.data(), static_cast<int64_t>(logits.size()));
-  for (int64_t count = kFirstCandidates;; count *= kGrowth) {
+  for (int64_t count = options_.typical_p < 1 ? kFirstTypical : kFirstCandidates;; count *= kGrowth) {
     CandidateList list = Head(count, log_sum, logits);
     if (list.entries.empty()) return kNoToken;
     if (std::optional<int32_t> token = SampleFromList(std::move(list), logits)) return *token;

@@ -38,6 +38,7 @@ class Sampler {
   Sampler(SamplingOptions options, TextRules rules, SamplerStart start, std::span<const int32_t> end_of_generation,
           const kernels::Kernels& kernels);
 
+  // Before any other token; they outlive the sampler.
   void AcceptPrompt(std::span<const int32_t> tokens);
   void Accept(int32_t token);
 
