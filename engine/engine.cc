@@ -192,9 +192,11 @@ scheduler::Arrival Engine::Describe(const GenerationRequest& request, MonotonicT
   const int64_t tokens = static_cast<int64_t>(request.prompt.size());
   const cache::KvCache& cache = device_->cache();
   const bool reuses = !request.prompt_logprobs;
+  const bool shares = device_->options().cache.prefix_reuse;  // the choices after the first have its full pages
+  const int64_t others = request.choices - 1, page = cache.BlocksFor(1);
   return {.tokens = tokens - (reuses ? cache.CountKnown({.tenant_salt = request.cache_salt}, request.prompt) : 0),
           .sequences = request.choices,
-          .blocks = request.choices * (cache.BlocksFor(tokens) + cache.BlocksFor(1)),
+          .blocks = cache.BlocksFor(tokens) + page + others * ((shares ? page : cache.BlocksFor(tokens)) + page),
           .resumed = !request.resumed.empty(),
           .now = now,
           .deadline = request.deadline};

@@ -96,6 +96,8 @@ if [ "$mode" = --long ]; then
   # One Clang tree serves three purposes: our code is clean under its warnings, the sanitizers watch the unit tests,
   # and libFuzzer drives the parsers.
   build asan build/clang -DCMAKE_CXX_COMPILER=clang++ -DINFERD_FUZZERS=ON
+  check "same bits, many rounds" env INFERD_TEST_ROUNDS=40 build/release/engine/generation/generation_test --gtest_brief=1 \
+    --gtest_filter="*Bits*" --gtest_output="xml:$results/bits.xml"
   check "unit tests, address and undefined-behaviour sanitizers" ctest_in build/clang sanitized -LE slow
   check "fuzzing" run_fuzzers
   INFERD_TARGETS="$(tr '\n' ' ' <tests/thread_sanitizer_targets.txt)" build tsan build/tsan -DINFERD_SERVICES=OFF

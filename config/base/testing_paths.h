@@ -3,6 +3,7 @@
 //   if (!std::filesystem::exists(TestModelPath())) GTEST_SKIP() << TestModelPath() << " is not on this machine";
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -25,6 +26,12 @@ inline std::filesystem::path TestModelPath() {
   if (const char* model = std::getenv("INFERD_TEST_MODEL")) return model;
   const char* home = std::getenv("HOME");
   return std::filesystem::path(home != nullptr ? home : "") / ".cache/inferd/SmolLM2-135M-Instruct.Q4_1.gguf";
+}
+
+// How often tests that draw their cases draw more of them: INFERD_TEST_ROUNDS.
+inline uint32_t TestRounds(uint32_t otherwise) {
+  const char* rounds = std::getenv("INFERD_TEST_ROUNDS");
+  return rounds != nullptr ? static_cast<uint32_t>(std::strtoul(rounds, nullptr, 10)) : otherwise;
 }
 
 }  // namespace inferd

@@ -40,18 +40,24 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr
       vocabulary_(vocabulary),
       kernels_(kernels),
       tokens_(request.prompt),
-      sampler_(request.sampling, request.text_rules,
-               {.seed = request.seed, .choice = index, .min_tokens = request.min_tokens}, vocabulary.end_of_generation,
-               kernels),
       text_(TextOptions(request, index, std::move(stops))) {
-  sampler_.AcceptPrompt(request.prompt);
   if (request.constraint) matcher_.emplace(*request.constraint);
+}
+
+sampling::Sampler& Choice::sampler() {
+  if (!sampler_) {
+    sampler_.emplace(request_.sampling, request_.text_rules,
+                     sampling::SamplerStart{.seed = request_.seed, .choice = index_, .min_tokens = request_.min_tokens},
+                     vocabulary_.end_of_generation, kernels_);
+    sampler_->AcceptPrompt(request_.prompt);
+  }
+  return *sampler_;
 }
 
 std::optional<Finish> Choice::Replay(Delta& delta) {
   const ResumedChoice* resumed = FindResumed(request_, index_);
   if (resumed == nullptr) return std::nullopt;
-  if (sampler_.needs_recall()) {
+  if (sampler().needs_recall()) {
     known_ = resumed->tokens;
     return std::nullopt;
   }
@@ -73,10 +79,10 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   if (std::optional<Finish> finish = Constrain(logits, delta)) return finish;
   if (!known().empty()) {
     const int32_t token = known_[known_taken_++];
-    sampler_.Recall(logits, token);
+    sampler().Recall(logits, token);
     return Take(token, delta);
   }
-  const int32_t token = sampler_.Sample(logits);
+  const int32_t token = sampler().Sample(logits);
   if (token == sampling::kNoToken) {
     if (may_end_) return End(FinishReason::kStop, delta);
     return Fail(InvalidArgument("{}: no token is left, it bans all of them together with bad_words, min_tokens or "
@@ -112,7 +118,7 @@ std::optional<Finish> Choice::Constrain(std::span<float> logits, Delta& delta) {
 std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
   tokens_.push_back(token);
   ++generated_;
-  sampler_.Accept(token);
+  sampler().Accept(token);
   if (matcher_) {
     if (const absl::Status status = matcher_->Accept(token); !status.ok()) return Fail(status, delta);
   }
@@ -134,7 +140,7 @@ std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
 void Choice::Slide() {
   const int64_t keep = request_.overflow.keep;
   const int64_t dropped = (static_cast<int64_t>(tokens_.size()) - keep) / 2;
-  tokens_.erase(tokens_.begin() + keep, tokens_.begin() + keep + dropped);
+  tokens_.Erase(static_cast<size_t>(keep), static_cast<size_t>(dropped));
   dropped_ += static_cast<uint32_t>(dropped);
   slid_ = true;
 }

@@ -17,6 +17,7 @@
 #include "engine/constraint/matcher.h"
 #include "engine/generation/event.h"
 #include "engine/generation/request.h"
+#include "engine/generation/token_text.h"
 #include "engine/generation/vocabulary.h"
 #include "engine/output/text_stream.h"
 #include "engine/sampling/sampler.h"
@@ -46,7 +47,7 @@ class Choice {
 
   uint32_t index() const { return index_; }
   // Prompt and generated, without what was dropped by sliding.
-  const std::vector<int32_t>& tokens() const { return tokens_; }
+  const TokenText& tokens() const { return tokens_; }
   uint32_t generated() const { return generated_; }
   uint32_t dropped() const { return dropped_; }
   // Tokens that it still takes before it ends or slides.
@@ -82,6 +83,7 @@ class Choice {
   std::optional<Finish> Constrain(std::span<float> logits, Delta& delta);
   Finish Fail(absl::Status status, Delta& delta);
   void Slide();
+  sampling::Sampler& sampler();
   Finish End(FinishReason reason, Delta& delta);
 
   const GenerationRequest& request_;
@@ -89,12 +91,12 @@ class Choice {
   const ChoiceLimits limits_;
   const Vocabulary& vocabulary_;
   const kernels::Kernels& kernels_;
-  std::vector<int32_t> tokens_;
+  TokenText tokens_;  // the prompt is the request's
   uint32_t generated_ = 0, dropped_ = 0;
   bool slid_ = false;
   std::vector<int32_t> known_;
   size_t known_taken_ = 0;
-  sampling::Sampler sampler_;
+  std::optional<sampling::Sampler> sampler_;  // made at the first token: choices may wait long for it
   std::optional<constraint::Matcher> matcher_;
   bool may_end_ = false;  // the constraint allows the text to end here
   output::TextStream text_;

@@ -86,20 +86,23 @@ void Core::StartChoice(Request& request, uint32_t index) {
     return;
   }
   active.choice->TakeSlid();  // nothing is computed yet
-  const std::vector<int32_t>& tokens = active.choice->tokens();
+  const TokenText& tokens = active.choice->tokens();
+  std::vector<int32_t> scratch;
   const bool all_rows = WantsAllRows(active);
   const bool reuse_prefix = options_.prefix_reuse && !all_rows;
   memory_.Describe(
       id, {.tokens = &tokens, .key = {.tenant_salt = request.request.cache_salt}, .reuse_prefix = reuse_prefix});
-  scheduler_.Add({.id = id,
-                  .tokens = static_cast<int64_t>(tokens.size()),
-                  .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
-                                 MostTokens(request.request, options_.limits),
-                  .priority = request.request.priority,
-                  .arrival = request.arrival,
-                  .deadline = request.request.deadline,
-                  .shared_prefix = reuse_prefix ? leaders_.Join(id, tokens, request.request.cache_salt) : std::nullopt,
-                  .all_rows = all_rows});
+  scheduler_.Add(
+      {.id = id,
+       .tokens = static_cast<int64_t>(tokens.size()),
+       .most_tokens =
+           static_cast<int64_t>(request.request.prompt.size()) + MostTokens(request.request, options_.limits),
+       .priority = request.request.priority,
+       .arrival = request.arrival,
+       .deadline = request.request.deadline,
+       .shared_prefix =
+           reuse_prefix ? leaders_.Join(id, tokens.view().All(scratch), request.request.cache_salt) : std::nullopt,
+       .all_rows = all_rows});
   request.sequences.push_back(id);
 }
 
@@ -128,7 +131,9 @@ bool Core::Step() {
     for (RequestId id : failed) Cancel(id, Annotate(result.status(), "forward pass"));
   }
   DropUnread();
-  scheduler_.rates().StepDone(plan.shape, Seconds(begin, clock_.Now()));
+  const double seconds = Seconds(begin, clock_.Now());
+  scheduler_.rates().StepDone(plan.shape, seconds);
+  if (plan.shape.prefill_tokens == 0) speculation_.StepDone(plan.shape.decode_sequences, seconds);
   ++statistics_.steps;
   statistics_.step_tokens.Add(static_cast<double>(plan.shape.decode_sequences + plan.shape.prefill_tokens));
   return true;
@@ -189,7 +194,8 @@ void Core::ProposeDrafts() {
     const scheduler::Sequence* sequence = scheduler_.Find(id);
     if (sequence == nullptr || sequence->state != scheduler::SequenceState::kDecode) continue;
     const Choice& choice = *active.choice;
-    candidates.push_back({.id = id, .tokens = choice.tokens(), .known = choice.known(), .most = choice.room() - 1});
+    candidates.push_back(
+        {.id = id, .tokens = choice.tokens().view(), .known = choice.known(), .most = choice.room() - 1});
   }
   speculation_.Propose(candidates);
   for (const Speculation::Candidate& candidate : candidates) {
@@ -202,10 +208,11 @@ void Core::ProposeDrafts() {
 
 std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {
   std::vector<model::SequenceStep> steps;
+  step_pieces_.assign(work.size(), {});
   for (const scheduler::Work& item : work) {
-    const Active& active = active_.at(item.id);
-    std::span<const int32_t> tokens(active.choice->tokens());
-    tokens = tokens.subspan(static_cast<size_t>(item.first), static_cast<size_t>(item.count - item.drafts));
+    const TokenView text = active_.at(item.id).choice->tokens().view();
+    std::span<const int32_t> tokens = text.Piece(
+        static_cast<size_t>(item.first), static_cast<size_t>(item.count - item.drafts), step_pieces_[steps.size()]);
     if (item.drafts > 0) tokens = speculation_.WithDrafts(item.id, tokens.back(), item.drafts);
     const bool all_rows = scheduler_.Find(item.id)->spec.all_rows || item.drafts > 0;
     steps.push_back({.sequence = memory_.Get(item.id),
@@ -335,6 +342,7 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
 }
 
 void Core::CountFinished(const Finished& event, MonotonicTime arrival) {
+  ++statistics_.finished[NameOf(event.reason)];
   statistics_.request_seconds.Add(Seconds(arrival, clock_.Now()));
   statistics_.queue_seconds.Add(event.timings.queue_seconds);
   statistics_.prefill_seconds.Add(event.timings.prefill_seconds);

@@ -120,7 +120,8 @@ class Core {
   std::set<RequestId> waiting_;  // of these, those that have not begun
   std::map<scheduler::SequenceId, Active> active_;
   scheduler::SequenceId last_sequence_ = 0;
-  std::vector<RequestId> unread_;  // their readers have fallen too far behind
+  std::vector<std::vector<int32_t>> step_pieces_;  // of the step's tokens, those that lie in two parts of their text
+  std::vector<RequestId> unread_;                  // their readers have fallen too far behind
   Statistics statistics_;
 };
 

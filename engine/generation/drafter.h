@@ -1,7 +1,7 @@
 // Guesses how sequences go on; the model checks several guesses in one pass. A wrong guess costs time, never the
 // answer.
 //
-//   std::vector<std::vector<int32_t>> drafts = drafter.Draft({{.id = 1, .tokens = choice.tokens(), .most = 8}});
+//   std::vector<std::vector<int32_t>> drafts = drafter.Draft({{.id = 1, .tokens = choice.tokens().view(), .most = 8}});
 //   drafter.Forget(1);
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/generation/token_text.h"
 #include "engine/scheduler/sequence.h"
 
 namespace inferd::engine {
@@ -17,8 +18,8 @@ class Drafter {
  public:
   struct Wanted {
     scheduler::SequenceId id;
-    std::span<const int32_t> tokens;  // prompt and output
-    int64_t most;                     // guesses at most, >= 1
+    TokenView tokens;  // prompt and output
+    int64_t most;      // guesses at most, >= 1
   };
 
   virtual ~Drafter() = default;

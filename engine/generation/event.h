@@ -1,6 +1,7 @@
 // What comes back of a request: accepted, then deltas of its choices, then one finished for each choice.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,11 @@ struct Delta {
 };
 
 enum class FinishReason : uint8_t { kStop, kLength, kToolCalls, kError };
+
+constexpr const char* NameOf(FinishReason reason) {
+  constexpr const char* kNames[] = {"stop", "length", "tool_calls", "error"};
+  return kNames[static_cast<size_t>(reason)];
+}
 
 struct Usage {
   uint32_t prompt_tokens = 0, completion_tokens = 0, cached_prompt_tokens = 0;

@@ -23,8 +23,8 @@ cache::Sequence* ModelDrafter::SequenceOf(const Wanted& wanted) {
     if (!created.ok()) return nullptr;
     sequence = *std::move(created);
   }
-  for (int32_t token : wanted.tokens.subspan(static_cast<size_t>(sequence->length()))) {
-    if (token >= options_.vocabulary_size) return nullptr;
+  for (size_t i = static_cast<size_t>(sequence->length()); i < wanted.tokens.size(); ++i) {
+    if (wanted.tokens[i] >= options_.vocabulary_size) return nullptr;
   }
   return sequence.get();
 }
@@ -33,14 +33,16 @@ cache::Sequence* ModelDrafter::SequenceOf(const Wanted& wanted) {
 std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted> wanted,
                                                           std::vector<std::vector<int32_t>>& drafts) {
   std::vector<model::SequenceStep> steps;
+  std::vector<std::vector<int32_t>> pieces(wanted.size());
   std::vector<size_t> complete;
   int64_t left = options_.pass_tokens;
   for (size_t i = 0; i < wanted.size() && left > 0; ++i) {
     cache::Sequence* sequence = SequenceOf(wanted[i]);
     if (sequence == nullptr) continue;
-    std::span<const int32_t> tokens = wanted[i].tokens.subspan(static_cast<size_t>(sequence->length()));
-    const bool completes = static_cast<int64_t>(tokens.size()) <= left;
-    tokens = tokens.first(std::min<size_t>(tokens.size(), static_cast<size_t>(left)));
+    const auto first = static_cast<size_t>(sequence->length());
+    const size_t missing = wanted[i].tokens.size() - first, count = std::min(missing, static_cast<size_t>(left));
+    const bool completes = count == missing;
+    const std::span<const int32_t> tokens = wanted[i].tokens.Piece(first, count, pieces[i]);
     if (!cache_.Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok()) {
       Forget(wanted[i].id);
       continue;

@@ -9,9 +9,10 @@ namespace {
 
 constexpr int64_t kAfterPair = 2;  // guesses after only two known tokens
 
-uint64_t Key(std::span<const int32_t> tokens) {
+// Of the `size` tokens before `end`.
+uint64_t Key(const TokenView& tokens, size_t end, size_t size) {
   uint64_t key = 0;
-  for (int32_t token : tokens) key = (key ^ static_cast<uint32_t>(token)) * 0x9E3779B97F4A7C15u;
+  for (size_t i = end - size; i < end; ++i) key = (key ^ static_cast<uint32_t>(tokens[i])) * 0x9E3779B97F4A7C15u;
   return key ^ key >> 32;
 }
 
@@ -30,26 +31,26 @@ std::vector<std::vector<int32_t>> NgramDrafter::Draft(std::span<const Wanted> wa
 }
 
 std::vector<int32_t> NgramDrafter::DraftOne(const Wanted& wanted, Text& text) {
-  const std::span<const int32_t> tokens = wanted.tokens;
+  const TokenView tokens = wanted.tokens;
   // The n-grams at the very end have nothing after them yet.
   for (; text.indexed < tokens.size(); ++text.indexed) {
     const size_t end = text.indexed;
-    if (end >= 2) text.after_pair[Key(tokens.subspan(end - 2, 2))] = static_cast<uint32_t>(end);
-    if (end >= 3) text.after_triple[Key(tokens.subspan(end - 3, 3))] = static_cast<uint32_t>(end);
+    if (end >= 2) text.after_pair[Key(tokens, end, 2)] = static_cast<uint32_t>(end);
+    if (end >= 3) text.after_triple[Key(tokens, end, 3)] = static_cast<uint32_t>(end);
   }
   int64_t most = wanted.most;
   std::optional<size_t> place;
-  if (tokens.size() >= 3) place = Find(text.after_triple, Key(tokens.last(3)));
+  if (tokens.size() >= 3) place = Find(text.after_triple, Key(tokens, tokens.size(), 3));
   if (!place && tokens.size() >= 2) {
-    place = Find(text.after_pair, Key(tokens.last(2)));
+    place = Find(text.after_pair, Key(tokens, tokens.size(), 2));
     most = std::min(most, kAfterPair);
   }
   if (!place) return {};
-  const std::span<const int32_t> after = tokens.subspan(*place);
+  const size_t after = tokens.size() - *place;
   // A text that repeats itself goes on with what is guessed.
   std::vector<int32_t> draft;
   for (size_t i = 0; static_cast<int64_t>(draft.size()) < most; ++i) {
-    draft.push_back(i < after.size() ? after[i] : draft[i - after.size()]);
+    draft.push_back(i < after ? tokens[*place + i] : draft[i - after]);
   }
   return draft;
 }

@@ -9,7 +9,9 @@ int64_t SequenceMemory::Start(scheduler::SequenceId id) {
   const Description& description = descriptions_.at(id);
   absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache_.NewSequence(description.key);
   if (!sequence.ok()) return -1;
-  const int64_t cached = description.reuse_prefix ? cache_.AttachPrefix(**sequence, *description.tokens) : 0;
+  std::vector<int32_t> scratch;
+  const int64_t cached =
+      description.reuse_prefix ? cache_.AttachPrefix(**sequence, description.tokens->view().All(scratch)) : 0;
   const bool started = sequences_.emplace(id, *std::move(sequence)).second;
   CHECK(started);
   return cached;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
+#include "engine/generation/token_text.h"
 #include "engine/scheduler/kv_memory.h"
 
 namespace inferd::engine {
@@ -20,7 +21,7 @@ namespace inferd::engine {
 class SequenceMemory : public scheduler::KvMemory {
  public:
   struct Description {
-    const std::vector<int32_t>* tokens = nullptr;  // known so far; outlives the sequence
+    const TokenText* tokens = nullptr;  // known so far; outlives the sequence
     cache::PrefixKey key;
     bool reuse_prefix = true;
   };

@@ -7,6 +7,9 @@ namespace inferd::engine {
 
 void Speculation::Propose(std::span<const Candidate> candidates) {
   guesses_.clear();
+  step_has_certain_ = false;
+  step_begin_proposed_ = proposed_;
+  step_begin_accepted_ = accepted_;
   const auto add = [this](scheduler::SequenceId id, std::span<const int32_t> tokens, bool certain) {
     // A draft model may have more rows than the model has tokens.
     const auto end = std::find_if(tokens.begin(), tokens.end(),
@@ -30,7 +33,8 @@ void Speculation::Propose(std::span<const Candidate> candidates) {
                         .most = worth == worth_.end() ? most : std::min(most, worth->second)});
     }
   }
-  if (drafter_ == nullptr || static_cast<int64_t>(candidates.size()) > limits_.max_batch) return;
+  const auto sequences = static_cast<int64_t>(candidates.size());
+  if (drafter_ == nullptr || sequences > limits_.max_batch || !gain_.Pays(sequences)) return;
   const std::vector<std::vector<int32_t>> drafts = drafter_->Draft(wanted);
   for (size_t i = 0; i < wanted.size(); ++i) add(wanted[i].id, drafts[i], false);
 }
@@ -55,7 +59,10 @@ std::span<const int32_t> Speculation::WithDrafts(scheduler::SequenceId id, int32
 }
 
 void Speculation::Judge(scheduler::SequenceId id, size_t proposed, size_t accepted, bool goes_on) {
-  if (guesses_.at(id).certain) return;
+  if (guesses_.at(id).certain) {
+    step_has_certain_ = true;
+    return;
+  }
   proposed_ += proposed;
   accepted_ += accepted;
   if (!goes_on) return;
@@ -64,6 +71,14 @@ void Speculation::Judge(scheduler::SequenceId id, size_t proposed, size_t accept
   } else if (const auto worth = worth_.find(id); worth != worth_.end()) {
     worth->second = std::max(worth->second, 2 * static_cast<int64_t>(proposed));
   }
+}
+
+void Speculation::StepDone(int64_t sequences, double seconds) {
+  if (step_has_certain_ || drafter_ == nullptr) return;
+  gain_.StepDone({.sequences = sequences,
+                  .guesses = static_cast<int64_t>(proposed_ - step_begin_proposed_),
+                  .accepted = static_cast<int64_t>(accepted_ - step_begin_accepted_),
+                  .seconds = seconds});
 }
 
 void Speculation::Forget(scheduler::SequenceId id) {

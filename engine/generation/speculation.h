@@ -13,21 +13,22 @@
 #include <vector>
 
 #include "engine/generation/drafter.h"
+#include "engine/generation/guessing_gain.h"
 
 namespace inferd::engine {
 
 struct SpeculationLimits {
   int64_t max_tokens = 8;  // guesses for one sequence
-  int64_t max_batch = 4;   // beside more sequences that decode, guessing costs more than it gains: nobody gets any
+  int64_t max_batch = 4;   // beside more sequences that decode nobody gets any; beside fewer, where it pays
 };
 
 class Speculation {
  public:
   struct Candidate {
     scheduler::SequenceId id;
-    std::span<const int32_t> tokens;  // prompt and output
-    std::span<const int32_t> known;   // that come next for certain
-    int64_t most;                     // that may come after the next one
+    TokenView tokens;                // prompt and output
+    std::span<const int32_t> known;  // that come next for certain
+    int64_t most;                    // that may come after the next one
   };
 
   // Without a drafter, only what is known is proposed.
@@ -44,6 +45,8 @@ class Speculation {
   std::span<const int32_t> WithDrafts(scheduler::SequenceId id, int32_t last, int64_t drafts);
   // `goes_on`: the sequence has not ended with them.
   void Judge(scheduler::SequenceId id, size_t proposed, size_t accepted, bool goes_on);
+  // The step of all `sequences` that decode has taken so long, from Propose on, with nothing else in it.
+  void StepDone(int64_t sequences, double seconds);
   void Forget(scheduler::SequenceId id);
 
   // Totals; what is known for certain is no guess.
@@ -63,6 +66,9 @@ class Speculation {
   // Guesses that are worth making for a sequence, where that is known: it grows while all are right; after a wrong one,
   // it is as many as were right and one more.
   std::map<scheduler::SequenceId, int64_t> worth_;
+  GuessingGain gain_;
+  bool step_has_certain_ = false;  // what is known for certain tells nothing of guesses
+  uint64_t step_begin_proposed_ = 0, step_begin_accepted_ = 0;
   uint64_t proposed_ = 0, accepted_ = 0;
 };
 

@@ -24,7 +24,8 @@ class TellingDrafter : public Drafter {
     std::vector<std::vector<int32_t>> drafts(wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i) {
       for (const std::vector<int32_t>& text : texts) {
-        const auto tokens = wanted[i].tokens;
+        std::vector<int32_t> scratch;
+        const auto tokens = wanted[i].tokens.All(scratch);
         if (text.size() <= tokens.size() || !std::equal(tokens.begin(), tokens.end(), text.begin())) continue;
         const size_t most = std::min<size_t>(text.size() - tokens.size(), static_cast<size_t>(wanted[i].most));
         drafts[i].assign(text.begin() + static_cast<long>(tokens.size()),

@@ -18,6 +18,7 @@ struct Statistics {
   uint64_t preemptions = 0, nonfinite_logits = 0;
   uint64_t prefix_queries = 0, prefix_hits = 0;  // sequences that began, and those that found pages
   uint64_t draft_tokens_proposed = 0, draft_tokens_accepted = 0;
+  std::map<std::string, uint64_t> finished;    // choices, by reason: stop, length, tool_calls, error
   std::map<std::string, uint64_t> rejections;  // by reason: queue_full, deadline, too_long, draining
   cache::CacheStats cache;
 

@@ -39,7 +39,7 @@ Rejection FullQueue(double wait, std::string what) {
 bool Load::Begins(const Arrival& arrival, const QueueLimits& limits) const {
   if (arrival.embeds) return embedding_requests == 0;
   if (waiting_sequences > 0) return false;
-  if (running_sequences == 0) return arrival.sequences <= limits.max_sequences;
+  if (running_sequences == 0) return true;  // with some of its choices at least
   return running_sequences + arrival.sequences <= limits.max_sequences && arrival.blocks <= free_blocks;
 }
 
@@ -56,7 +56,8 @@ void Load::Add(const Arrival& arrival, const QueueLimits& limits) {
 }
 
 double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
-  const int64_t places = load.running_sequences + load.waiting_sequences + arrival.sequences - limits.max_sequences;
+  // The first of its choices begins when one place is free.
+  const int64_t places = load.running_sequences + load.waiting_sequences + 1 - limits.max_sequences;
   const double place = arrival.embeds ? 0 : SecondsUntilEnds(places, load, rates);
   const double token = PromptTokenSeconds(limits, load, rates);
   return std::max(place, static_cast<double>(load.prefill_tokens) * token) +

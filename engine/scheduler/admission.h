@@ -60,7 +60,7 @@ struct Rejection {
 };
 
 // Seconds until the first token of a request that comes now: its own prompt after those before it, and, where all
-// places are taken, after the end of as many sequences as it takes.
+// places are taken, after the end of as many sequences as give one of its choices a place.
 double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates);
 
 std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& load, const Arrival& arrival,

@@ -51,6 +51,9 @@ TEST(Admission, TakesWhatHasAPlaceAndSoManyMore) {
   EXPECT_EQ(
       TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 3, .blocks = 6}),
       1 + 5);
+  EXPECT_EQ(
+      TakeUntilRefused({.max_requests = 0, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 9, .blocks = 18}), 1)
+      << "more choices than places are no reason to refuse an idle engine's only request";
 }
 
 TEST(Admission, WithoutPagesARequestWaitsThoughThereAreFreePlaces) {
@@ -88,6 +91,9 @@ TEST(Admission, TheExpectedWaitEndsWithTheSequencesThatGiveTheirPlaces) {
   Load load{.running_sequences = 4, .waiting_sequences = 1, .tokens_left = {10, 20, 30, 40}};
   // One waits already: the second end is in 20 steps of 20 ms. Its own prompt takes 10 ms.
   EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.41, 1e-6);
+  const Arrival many{.tokens = 10, .sequences = 128};
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, many, Measured()), 0.41, 1e-6) << "until the first of its choices";
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, {}, many, Measured()), 0.01, 1e-6);
   // The sixth end is that of the second place's next sequence, 50 tokens later.
   load.waiting_sequences = 5;
   EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.02 * (20 + 50) + 0.01, 1e-4);
