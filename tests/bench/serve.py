@@ -4,6 +4,9 @@ gaps between tokens. One server runs at a time and they take turns, --runs times
 
     tests/bench/serve.py MODEL.gguf --peer "$(tests/bench/peers.sh --build)" --plot serve.png
     tests/bench/serve.py MODEL.gguf --only clients,interference --json results.json
+
+It runs unattended: a request that hangs or fails is counted, a server that dies ends its turn alone, and the figures so
+far are in --json after each turn.
 """
 import argparse
 import asyncio
@@ -13,17 +16,14 @@ import os
 import pathlib
 import statistics
 import sys
+import time
 
-import load
 import servers
+import streams
+from percentile import percentile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCENARIOS = ("clients", "mixed", "arrivals", "interference", "prefix")
-
-
-def percentile(values, share):
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else float("nan")
 
 
 def summary(answers, seconds):
@@ -49,7 +49,7 @@ async def clients(server, arguments):
     """N clients, 115-token prompts, 64 tokens out."""
     out = {}
     for count in arguments.clients:
-        answers, seconds = await load.closed_loop(server.port, count, arguments.requests, lambda _: 110, 64, seed=count)
+        answers, seconds = await streams.closed_loop(server.port, count, arguments.requests, lambda _: 110, 64, seed=count)
         out[f"{count} clients"] = summary(answers, seconds)
     return out
 
@@ -58,23 +58,23 @@ async def mixed(server, arguments):
     """N clients, prompts of 20 to 4000 tokens, 64 tokens out."""
     out = {}
     for count in arguments.clients:
-        answers, seconds = await load.closed_loop(server.port, count, 1, mixed_length, 64, seed=100 + count)
+        answers, seconds = await streams.closed_loop(server.port, count, 1, mixed_length, 64, seed=100 + count)
         out[f"{count} clients, 20..4000 tokens"] = summary(answers, seconds)
     return out
 
 
 async def arrivals(server, arguments):
     """Open loop: requests of 20 to 4000 tokens arrive at a rate."""
-    answers, seconds = await load.open_loop(server.port, arguments.arrivals, arguments.rate, mixed_length, 64, seed=7)
+    answers, seconds = await streams.open_loop(server.port, arguments.arrivals, arguments.rate, mixed_length, 64, seed=7)
     return {f"{arguments.rate:g}/s arrive, 20..4000 tokens": summary(answers, seconds)}
 
 
 async def interference(server, arguments):
     """Eight streams; then a 4000-token prompt arrives beside them."""
-    streams = [asyncio.create_task(load.stream(server.port, load.text_of(60, f"beside {i}"), 320)) for i in range(8)]
+    beside = [asyncio.create_task(streams.stream(server.port, streams.text_of(60, f"beside {i}"), 320)) for i in range(8)]
     await asyncio.sleep(2)
-    long = await load.stream(server.port, load.text_of(3900, "long"), 8)
-    answers = await asyncio.gather(*streams)
+    long = await streams.stream(server.port, streams.text_of(3900, "long"), 8)
+    answers = await asyncio.gather(*beside)
     end = long.events[0] if long.events else long.arrived
 
     def gaps(begin, end):
@@ -90,38 +90,51 @@ async def interference(server, arguments):
 async def prefix(server, arguments):
     """50 clients with a 1000-token system prompt in common; with the cache off, each has a first word of its own."""
     out = {}
-    common = load.text_of(1000, "system prompt")
+    common = streams.text_of(1000, "system prompt")
     for label, begin in (("cache off", lambda i: f"{i} "), ("cache on", lambda _: "")):
         if label == "cache on":
-            await load.stream(server.port, common + " warm", 1)
-        prompts = [begin(i) + common + " " + load.text_of(20, f"{label} {i}") for i in range(50)]
-        answers = await asyncio.gather(*(load.stream(server.port, prompt, 16) for prompt in prompts))
+            await streams.stream(server.port, common + " warm", 1)
+        prompts = [begin(i) + common + " " + streams.text_of(20, f"{label} {i}") for i in range(50)]
+        answers = await asyncio.gather(*(streams.stream(server.port, prompt, 16) for prompt in prompts))
         end = max((answer.events[-1] for answer in answers if answer.events), default=0)
         out[f"50 clients, common 1000 tokens, {label}"] = summary(answers, max(1e-9, end - min(a.arrived for a in answers)))
     return out
 
 
 def measure(server, arguments):
+    """All scenarios; those that failed are missing."""
     out = {}
     with server:
         # The first request touches every page of the file.
-        asyncio.run(load.stream(server.port, load.text_of(64, "warm"), 8))
+        asyncio.run(streams.stream(server.port, streams.text_of(64, "warm"), 8))
         for name in arguments.only:
-            out.update(asyncio.run(globals()[name](server, arguments)))
+            began = time.monotonic()
+            try:
+                out.update(asyncio.run(globals()[name](server, arguments)))
+            except (OSError, ArithmeticError, IndexError) as error:
+                print(f"  {server.name}, {name}: {type(error).__name__}: {error}", file=sys.stderr)
+            print(f"  {server.name}, {name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         out["all"] = {"seconds_to_ready": server.seconds_to_ready, "resident_mib": server.resident_bytes() / 2**20}
     return out
 
 
 def medians(runs):
-    return {test: {key: statistics.median(run[test][key] for run in runs) for key in runs[0][test]} for test in runs[0]}
+    out = {}
+    for test in dict.fromkeys(test for run in runs for test in run):
+        rows = [run[test] for run in runs if test in run]
+        out[test] = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
+    return out
 
 
 def print_table(results):
     print(f"{'test':<44} {'server':<13} {'tokens/s':>9} {'TTFT p50':>9} {'p95':>9} {'gap p50':>9} {'p99':>9} {'failed':>7}")
     cell = lambda row, key, scale: f"{row[key] * scale:9.1f}" if key in row else f"{'':>9}"
-    for test in next(iter(results.values())):
+    for test in dict.fromkeys(test for rows in results.values() for test in rows):
         for name, rows in results.items():
-            row = rows[test]
+            row = rows.get(test)
+            if row is None:
+                print(f"{test[:44]:<44} {name:<13} {'failed':>9}")
+                continue
             if test == "all":
                 print(f"{'start to ready; largest resident set':<44} {name:<13} {row['seconds_to_ready']:.2f} s; {row['resident_mib']:.0f} MiB")
                 continue
@@ -131,21 +144,29 @@ def print_table(results):
     print("times in milliseconds; medians of the runs")
 
 
+PLOTTED = {"clients": ("{} clients", "115-token prompts"), "mixed": ("{} clients, 20..4000 tokens", "20..4000-token prompts")}
+
+
 def plot(results, arguments):
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as pyplot
-    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4))
-    for axis, (key, title, scale) in zip(axes, (("tokens_per_second", "tokens/s", 1), ("ttft_p95", "time to first token p95, ms", 1e3),
-                                                ("gap_p99", "token gap p99, ms", 1e3))):
-        for name, rows in results.items():
-            axis.plot(arguments.clients, [rows[f"{count} clients"][key] * scale for count in arguments.clients], marker="o", label=name)
-        axis.set_title(title)
-        axis.set_xlabel("clients")
-        axis.set_xscale("log", base=2)
-        axis.set_ylim(bottom=0)
-        axis.legend()
-    figure.suptitle(f"{pathlib.Path(arguments.model).name}, 115-token prompts, 64 tokens out")
+    scenarios = [name for name in PLOTTED if name in arguments.only]
+    figure, grid = pyplot.subplots(len(scenarios), 3, figsize=(13, 4 * len(scenarios)), squeeze=False)
+    for scenario, axes in zip(scenarios, grid):
+        label, prompts = PLOTTED[scenario]
+        for axis, (key, title, scale) in zip(axes, (("tokens_per_second", "tokens/s", 1), ("ttft_p95", "time to first token p95, ms", 1e3),
+                                                    ("gap_p99", "token gap p99, ms", 1e3))):
+            for name, rows in results.items():
+                counts = [count for count in arguments.clients if label.format(count) in rows]
+                axis.plot(counts, [rows[label.format(count)][key] * scale for count in counts], marker="o", label=name)
+            axis.set_title(f"{title} ({prompts})")
+            axis.set_xlabel("clients")
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(arguments.clients, arguments.clients)
+            axis.set_ylim(bottom=0)
+            axis.legend()
+    figure.suptitle(f"{pathlib.Path(arguments.model).name}, 64 tokens out, medians of {arguments.runs} runs")
     figure.tight_layout()
     figure.savefig(arguments.plot, dpi=120)
 
@@ -170,8 +191,8 @@ def parse_arguments():
     unknown = [name for name in arguments.only if name not in SCENARIOS]
     if unknown:
         parser.error(f"--only: {unknown[0]} is none of {', '.join(SCENARIOS)}")
-    if arguments.plot and "clients" not in arguments.only:
-        parser.error("--plot shows the scenario clients, which --only leaves out")
+    if arguments.plot and not set(PLOTTED) & set(arguments.only):
+        parser.error(f"--plot shows the scenarios {' and '.join(PLOTTED)}, which --only leaves out")
     return arguments
 
 
@@ -185,11 +206,16 @@ def main():
     for _ in range(arguments.runs):
         for kind in kinds:
             server = kind()
-            runs.setdefault(server.name, []).append(measure(server, arguments))
-    results = {name: medians(some) for name, some in runs.items()}
+            try:
+                runs.setdefault(server.name, []).append(measure(server, arguments))
+            except (OSError, RuntimeError) as error:
+                print(f"  {server.name}: {error}", file=sys.stderr)
+            results = {name: medians(some) for name, some in runs.items() if some}
+            if arguments.json:
+                pathlib.Path(arguments.json).write_text(json.dumps({"runs": runs, "medians": results}, indent=1))
+    if not results:
+        sys.exit("no run was complete")
     print_table(results)
-    if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps({"runs": runs, "medians": results}, indent=1))
     if arguments.plot:
         plot(results, arguments)
 

@@ -8,7 +8,6 @@ import time
 import urllib.error
 import urllib.request
 
-# Behind this folder, whose load.py is another.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from daemon import free_port  # noqa: E402
 

@@ -5,6 +5,8 @@ import json
 import random
 import time
 
+LONGEST_SECONDS = 1800
+
 # Common words are one token each in nearly every vocabulary.
 WORDS = ("time year people way day man thing woman life child world school state family student group country problem hand "
          "part place case week company system program question work government number night point home water room mother "
@@ -37,14 +39,24 @@ class Answer:
 
 
 async def stream(port, prompt, max_tokens, **fields):
-    """One streamed completion of exactly max_tokens tokens. The reading is no HTTP client, only as much as a measurement
-    needs: header lines to the empty one, then lines that begin with `data: `."""
+    """One streamed completion of exactly max_tokens tokens; what takes longer than LONGEST_SECONDS has failed."""
+    answer = Answer(time.monotonic())
+    try:
+        await asyncio.wait_for(read_stream(answer, port, prompt, max_tokens, fields), LONGEST_SECONDS)
+    except (OSError, ValueError, asyncio.TimeoutError) as error:
+        answer.error = f"{type(error).__name__}: {error}"
+    if not answer.error and not answer.events:
+        answer.error = "no event with text"
+    return answer
+
+
+async def read_stream(answer, port, prompt, max_tokens, fields):
+    """No HTTP client, only as much as a measurement needs: header lines to the empty one, then lines that begin with
+    `data: `."""
     body = json.dumps({"model": "model", "prompt": prompt, "max_tokens": max_tokens, "temperature": 0, "stream": True,
                        "ignore_eos": True, "stream_options": {"include_usage": True}, **fields}).encode()
-    answer = Answer(time.monotonic())
-    writer = None
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
         writer.write(b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
                      b"Content-Length: %d\r\n\r\n" % len(body) + body)
         status = await reader.readline()
@@ -52,28 +64,23 @@ async def stream(port, prompt, max_tokens, **fields):
             pass
         if b" 200 " not in status:
             answer.error = (status + await reader.read(2000)).decode()
-            return answer
+            return
         async for line in reader:
-            if not line.startswith(b"data: {"):
-                continue
-            now = time.monotonic()
-            event = json.loads(line[6:])
-            if "error" in event:
-                answer.error = line.decode()
-            usage = event.get("usage")
-            if usage:
-                answer.prompt_tokens, answer.completion_tokens = usage["prompt_tokens"], usage["completion_tokens"]
-                answer.cached_tokens = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-            if event.get("choices") and event["choices"][0].get("text"):
-                answer.events.append(now)
-    except OSError as error:
-        answer.error = str(error)
+            if line.startswith(b"data: {"):
+                take_event(answer, json.loads(line[6:]))
     finally:
-        if writer is not None:
-            writer.close()
-    if not answer.error and not answer.events:
-        answer.error = "no event with text"
-    return answer
+        writer.close()
+
+
+def take_event(answer, event):
+    if "error" in event:
+        answer.error = json.dumps(event)
+    usage = event.get("usage")
+    if usage:
+        answer.prompt_tokens, answer.completion_tokens = usage["prompt_tokens"], usage["completion_tokens"]
+        answer.cached_tokens = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    if event.get("choices") and event["choices"][0].get("text"):
+        answer.events.append(time.monotonic())
 
 
 async def closed_loop(port, clients, requests_each, prompt_tokens, max_tokens, seed=0):

@@ -17,6 +17,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from daemon import Daemon, wait_for  # noqa: E402
 from load import Load, ask  # noqa: E402
+from percentile import percentile  # noqa: E402
 
 QUICK = {"supervisor": {"restart": {"first_delay": "10ms", "max_delay": "100ms", "max": 1000}}}
 CLIENTS = 16
@@ -26,10 +27,6 @@ STREAM = {"model": "m", "prompt": "Count:", "max_tokens": 160, "temperature": 0,
 
 def model(path):
     return {"name": "m", "path": str(path), "context": 2048, "kv_cache": {"bytes": "256MiB"}}
-
-
-def quantile(ascending, share):
-    return ascending[min(len(ascending) - 1, int(len(ascending) * share))] if ascending else float("nan")
 
 
 def row(what, value, goal):
@@ -75,12 +72,12 @@ def swap(folder, path):
     switching = sorted(longest(gaps, swap["ready"], swap["stopped"]) for swap in swaps)
     together = sorted(swap["stopped"] - swap["ready"] for swap in swaps)
     row("swap under 16 clients: failed or altered of all", f"{len(load.failed) + len(load.altered)} of {load.done()}", "0")
-    row("token gap, usual p50 / p99", f"{quantile(usual, 0.5) * 1e3:.0f} / {quantile(usual, 0.99) * 1e3:.0f} ms", "")
+    row("token gap, usual p50 / p99", f"{percentile(usual, 0.5) * 1e3:.0f} / {percentile(usual, 0.99) * 1e3:.0f} ms", "")
     for what, values, goal in (("while the new worker loads", loading, ""), ("at the switch, both at work", switching, "2x the usual p99")):
-        row(f"longest token gap {what}, median / worst of {SWAPS} swaps", f"{quantile(values, 0.5) * 1e3:.0f} / {values[-1] * 1e3:.0f} ms", goal)
-    row("first token, usual median / longest", f"{quantile(usual_first, 0.5) * 1e3:.0f} / {usual_first[-1] * 1e3:.0f} ms", "")
-    row("first token of requests at the switch, median / longest", f"{quantile(firsts, 0.5) * 1e3:.0f} / {firsts[-1] * 1e3:.0f} ms", "")
-    row("time that both are at work, median", f"{quantile(together, 0.5) * 1e3:.0f} ms", "")
+        row(f"longest token gap {what}, median / worst of {SWAPS} swaps", f"{percentile(values, 0.5) * 1e3:.0f} / {values[-1] * 1e3:.0f} ms", goal)
+    row("first token, usual median / longest", f"{percentile(usual_first, 0.5) * 1e3:.0f} / {usual_first[-1] * 1e3:.0f} ms", "")
+    row("first token of requests at the switch, median / longest", f"{percentile(firsts, 0.5) * 1e3:.0f} / {firsts[-1] * 1e3:.0f} ms", "")
+    row("time that both are at work, median", f"{percentile(together, 0.5) * 1e3:.0f} ms", "")
 
 
 def killed_worker(folder, path):
