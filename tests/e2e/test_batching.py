@@ -1,0 +1,167 @@
+"""What one worker promises its many clients, over HTTP on the real daemon: bounds, priorities, deadlines, choices, sliding,
+embeddings, and the metrics that show it."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import threading
+import urllib.request
+
+import pytest
+from conftest import smollm2
+from daemon import Daemon, wait_for
+
+ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
+LONG = "The ships sail on the wide sea and come home in the evening. " * 40
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory, model_path):
+    models = [smollm2(model_path, context=1024, kv_cache={"bytes": "64MiB"}),
+              {"name": "small", "path": model_path, "context": 2048, "kv_cache": {"bytes": "6MiB"}},
+              {"name": "narrow", "path": model_path, "context": 1024, "kv_cache": {"bytes": "64MiB"}, "batch": {"max_sequences": 1}}]
+    if (ARCHS / "bert.gguf").exists():
+        models.append({"name": "encoder", "path": str(ARCHS / "bert.gguf"), "kv_cache": {"bytes": "16MiB"}})
+    with Daemon(tmp_path_factory.mktemp("batching"), models) as running:
+        yield running
+
+
+def complete(daemon, model="smollm2", prompt="Once upon a time", **fields):
+    return daemon.post("/v1/completions", {"model": model, "prompt": prompt, "max_tokens": 8, "temperature": 0, "ignore_eos": True, **fields})
+
+
+def open_stream(daemon, **fields):
+    """A stream that has begun; closing it ends the request."""
+    body = {"prompt": "Once", "max_tokens": 900, "ignore_eos": True, "stream": True, **fields}
+    request = urllib.request.Request(daemon.http + "/v1/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    stream = urllib.request.urlopen(request)
+    assert stream.readline().startswith(b"data: ")
+    return stream
+
+
+def samples(daemon):
+    out = {}
+    for line in daemon.get("/metrics")[1].splitlines():
+        if line and not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            out[name] = float(value)
+    return out
+
+
+def of_model(values, name, model):
+    return sum(value for key, value in values.items() if key.startswith(name + "{") and f'model="{model}"' in key)
+
+
+def test_a_request_larger_than_the_pool_is_a_400_with_both_numbers(daemon):
+    status, answer = complete(daemon, "small", LONG)
+    assert status == 400 and answer["error"]["code"] == "context_length_exceeded"
+    assert re.search(r"the KV cache holds \d+ tokens, but prompt and max_tokens together have \d+ tokens", answer["error"]["message"])
+    status, answer = complete(daemon, "small", "Once", max_tokens=1000)
+    assert status == 400 and answer["error"]["code"] == "context_length_exceeded"
+    assert complete(daemon, "small", "Once", max_tokens=50)[0] == 200
+
+
+def test_a_prompt_beyond_the_context_is_a_400_with_both_numbers(daemon):
+    status, answer = complete(daemon, prompt=LONG * 3)
+    assert status == 400 and answer["error"]["code"] == "context_length_exceeded"
+    assert re.search(r"maximum context length is 1024 tokens.* \d{4} tokens", answer["error"]["message"])
+
+
+def test_sliding_tells_how_many_tokens_it_dropped(daemon):
+    status, answer = complete(daemon, prompt=LONG, max_tokens=700, overflow="slide", overflow_keep=16)
+    assert status == 200 and answer["usage"]["completion_tokens"] == 700
+    assert answer["usage"]["dropped_tokens"] >= 500 and answer["choices"][0]["finish_reason"] == "length"
+    status, answer = complete(daemon, prompt=LONG, max_tokens=700)
+    assert answer["choices"][0]["finish_reason"] == "length" and "dropped_tokens" not in answer["usage"]
+    assert answer["usage"]["total_tokens"] == 1024
+
+
+def test_a_better_priority_goes_first(daemon):
+    ends = []
+    lock = threading.Lock()
+
+    def ask(priority):
+        assert complete(daemon, "narrow", "Once " + priority, max_tokens=24, priority=priority)[0] == 200
+        with lock:
+            ends.append(priority)
+
+    with open_stream(daemon, model="narrow"):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            waiting = lambda count: wait_for(
+                lambda: of_model(samples(daemon), "inferd_requests_waiting", "narrow") == count, what=f"{count} waiting")
+            for count, priority in enumerate(["batch", "normal", "high"], 1):
+                pool.submit(ask, priority)
+                waiting(count)
+            # It even takes the stream's place, whose priority is normal.
+            wait_for(lambda: ends, what="an answer")
+            assert ends[0] == "high"
+    wait_for(lambda: len(ends) == 3, what="the others")
+
+
+def test_a_deadline_ends_a_request_with_504(daemon):
+    status, answer = complete(daemon, max_tokens=900, deadline_ms=150)
+    assert status == 504 and answer["error"]["code"] == "deadline_exceeded"
+
+
+def test_as_many_choices_as_may_be_share_one_prompt(daemon):
+    status, answer = complete(daemon, prompt=LONG, n=128, max_tokens=2, temperature=1, seed=5)
+    assert status == 200 and [choice["index"] for choice in answer["choices"]] == list(range(128))
+    assert answer["usage"]["completion_tokens"] == 256
+    assert len({choice["text"] for choice in answer["choices"]}) > 20
+    one = complete(daemon, prompt=LONG, n=1, max_tokens=2, temperature=1, seed=5)[1]
+    assert one["choices"][0]["text"] == answer["choices"][0]["text"]
+
+
+@pytest.mark.skipif(not (ARCHS / "bert.gguf").exists(), reason="the oracles' small models are not on this machine")
+def test_texts_of_any_length_are_embedded_together(daemon):
+    texts = [[7 + i * 13 % 200 for i in range(length)] for length in (1, 3, 64, 65, 200, 256, 2, 100)]
+    embed = lambda body: daemon.post("/v1/embeddings", {"model": "encoder", **body})
+    status, together = embed({"input": texts})
+    assert status == 200 and together["usage"]["prompt_tokens"] == sum(map(len, texts))
+    for text, entry in zip(texts, together["data"]):
+        assert embed({"input": [text]})[1]["data"][0]["embedding"] == entry["embedding"]
+        assert abs(sum(x * x for x in entry["embedding"]) - 1) < 1e-4
+    status, answer = embed({"input": [[9] * 257]})
+    assert status == 400 and answer["error"]["code"] == "context_length_exceeded"
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda text: embed({"input": [text]})[1]["data"][0]["embedding"], texts))
+    assert answers == [entry["embedding"] for entry in together["data"]]
+
+
+# What reference dashboards of such servers show.
+METRICS = """
+inferd_worker_time_to_first_token_seconds_count inferd_worker_inter_token_latency_seconds_count inferd_worker_request_seconds_count
+inferd_worker_queue_seconds_count inferd_worker_prefill_seconds_count inferd_worker_decode_seconds_count
+inferd_worker_prompt_tokens_count inferd_worker_generation_tokens_count inferd_worker_batch_tokens_count
+inferd_requests_total inferd_answers_finished_total inferd_prompt_tokens_total inferd_cached_prompt_tokens_total
+inferd_generation_tokens_total inferd_prefix_cache_queries_total inferd_prefix_cache_hits_total inferd_preemptions_total
+inferd_rejections_total inferd_draft_tokens_proposed_total inferd_draft_tokens_accepted_total inferd_worker_restarts_total
+inferd_reloads_total inferd_log_lines_dropped_total inferd_requests_running inferd_requests_waiting inferd_kv_pages_used
+inferd_kv_pages inferd_kv_pages_cached inferd_kv_bytes inferd_model_info inferd_worker_state inferd_weights_bytes
+inferd_weights_resident_bytes
+""".split()
+
+
+def test_every_metric_is_there_with_its_model(daemon):
+    complete(daemon)
+    complete(daemon, prompt=LONG * 3)  # rejected: too long
+    values = samples(daemon)
+    names = {key.split("{")[0] for key in values}
+    assert not [name for name in METRICS if name not in names]
+    without_model = [key for key in values if key.startswith("inferd_") and "model=" not in key]
+    assert not without_model
+    for name in METRICS:
+        if name not in ("inferd_reloads_total",):
+            assert any('model="smollm2"' in key for key in values if key.startswith(name + "{")), name
+    assert of_model(values, "inferd_answers_finished_total", "smollm2") >= 1
+    resident, weights = of_model(values, "inferd_weights_resident_bytes", "smollm2"), of_model(values, "inferd_weights_bytes", "smollm2")
+    assert 0.5 * weights < resident <= weights
+
+
+def test_top_shows_sequences_speed_pool_queue_and_hits(daemon):
+    with open_stream(daemon, model="narrow"):
+        lines = daemon.inferctl("top", "--rounds", "2").stdout.splitlines()
+    rows = [line.split() for line in lines if line.startswith("narrow@")]
+    assert lines[0].split() == ["MODEL", "STATE", "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
+    assert rows[-1][2] == "1" and float(rows[-1][5]) > 1 and float(rows[-1][6].rstrip("%")) > 0
