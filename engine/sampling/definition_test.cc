@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/sampling/exp.h"
 #include "engine/sampling/filters.h"
 #include "engine/sampling/sampler.h"
 
@@ -30,14 +29,6 @@ std::vector<float> Logits(std::mt19937& random) {
   return logits;
 }
 
-double EntropyOf(std::span<const float> logits, double log_sum) {
-  double entropy = 0;
-  for (float logit : logits) {
-    if (logit > kBannedLogit) entropy += Exp(logit - log_sum) * (log_sum - logit);
-  }
-  return entropy;
-}
-
 // All tokens, from the best to the worst.
 CandidateList Whole(std::span<const float> logits, double log_sum) {
   CandidateList list{.log_sum = log_sum};
@@ -50,43 +41,35 @@ CandidateList Whole(std::span<const float> logits, double log_sum) {
   return list;
 }
 
-TEST(Definition, BlocksOfExponentials) {
-  std::mt19937 random(1);
-  std::array<double, 32> x, out;
-  for (int round = 0; round < 5000; ++round) {
-    const double scale = round % 3 == 0 ? 1 : round % 3 == 1 ? 30 : 1500;
-    for (double& value : x) value = (static_cast<double>(random()) / 2147483648.0 - 1) * scale;
-    if (round % 50 == 0) x = {0, -0.0, -700, 700, -700.0000001, 1e30, -1e30, 0.34657359, -0.34657359};
-    ExpBlock(x, out);
-    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], Exp(x[i])) << x[i];
-  }
-}
-
-TEST(Definition, Entropy) {
-  std::mt19937 random(2);
-  for (int round = 0; round < 500; ++round) {
-    const std::vector<float> logits = Logits(random);
-    const double log_sum = kKernels.log_sum_exp(logits.data(), static_cast<int64_t>(logits.size()));
-    ASSERT_EQ(Entropy(logits, log_sum), EntropyOf(logits, log_sum));
-  }
-}
-
-TEST(Definition, Unsurprising) {
+TEST(Definition, Mirostat) {
   std::mt19937 random(3);
-  for (int round = 0; round < 500; ++round) {
-    const std::vector<float> logits = Logits(random);
-    const double log_sum = kKernels.log_sum_exp(logits.data(), static_cast<int64_t>(logits.size()));
-    const double bits = static_cast<double>(random() % 200) / 8;
-    std::vector<int32_t> expected, found;
-    const auto least = static_cast<float>(std::max(log_sum - bits * 0x1.62e42fefa39efp-1, double{kBannedLogit} / 4));
-    for (size_t id = 0; id < logits.size(); ++id) {
-      if (logits[id] >= least) expected.push_back(static_cast<int32_t>(id));
+  for (int round = 0; round < 300; ++round) {
+    const uint64_t seed = static_cast<uint64_t>(round);
+    const float tau = static_cast<float>(random() % 60) / 8;
+    Sampler sampler({.mirostat = true, .mirostat_tau = tau, .mirostat_eta = 0.5f}, {}, {.seed = seed}, {}, kKernels);
+    double bound = 2.0 * tau;
+    for (uint64_t position = 0; position < 8; ++position) {
+      std::vector<float> logits = Logits(random);
+      CandidateList list{.log_sum = kKernels.log_sum_exp(logits.data(), static_cast<int64_t>(logits.size()))};
+      const double least = std::max(list.log_sum - bound * 0x1.62e42fefa39efp-1, double{kBannedLogit} / 4);
+      for (size_t id = 0; id < logits.size(); ++id) {
+        if (logits[id] >= static_cast<float>(least)) list.entries.push_back({logits[id], static_cast<int32_t>(id)});
+      }
+      if (list.entries.empty()) list.entries = {Whole(logits, list.log_sum).entries.front()};
+      Close(list, kKernels);
+      double u = UniformAt({.seed = seed, .position = position});
+      Candidate expected = list.entries.back();
+      for (const Candidate& entry : list.entries) {
+        u -= list.Probability(entry);
+        if (u >= 0) continue;
+        expected = entry;
+        break;
+      }
+      ASSERT_EQ(sampler.Sample(logits), expected.id) << "round " << round;
+      sampler.Accept(expected.id);
+      bound -= 0.5f * (SurpriseBits(list, expected) - tau);
+      ASSERT_EQ(sampler.surprise_bound(), bound);
     }
-    for (const Candidate& entry : Unsurprising(logits, log_sum, bits)) {
-      ASSERT_EQ(entry.logit, logits[static_cast<size_t>(entry.id)]);
-      found.push_back(entry.id);
-    }
-    ASSERT_EQ(found, expected);
   }
 }
 

@@ -4,9 +4,7 @@
 //   double probability = Exp(logit - log_sum);
 #pragma once
 
-#include <array>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -28,40 +26,6 @@ inline double Exp(double x) {
     sum = sum * r + term;
   }
   return sum * std::bit_cast<double>((k + 1023) << 52);
-}
-
-// The same for a block of finite x, bit for bit, in loops that compilers turn into vector instructions.
-template <size_t kSize>
-inline void ExpBlock(const std::array<double, kSize>& x, std::array<double, kSize>& out) {
-  constexpr double kLog2E = 0x1.71547652b82fep+0;
-  constexpr double kLn2High = 0x1.62e42feep-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  constexpr double kInMantissa = 0x1p52;  // what is added to it stands in the lowest bits
-  std::array<double, kSize> power, r;
-  for (size_t i = 0; i < kSize; ++i) {
-    const double above = x[i] < -700 ? -700 : x[i];
-    const double inside = above > 700 ? 700 : above;
-    const double k = static_cast<int32_t>(inside * kLog2E + (inside < 0 ? -0.5 : 0.5));
-    r[i] = (inside - k * kLn2High) - k * kLn2Low;
-    power[i] = k + 1023;
-  }
-  for (size_t i = 0; i < kSize; ++i) {
-    double sum = 1.0 / 6227020800.0;
-    sum = sum * r[i] + 1.0 / 479001600;
-    sum = sum * r[i] + 1.0 / 39916800;
-    sum = sum * r[i] + 1.0 / 3628800;
-    sum = sum * r[i] + 1.0 / 362880;
-    sum = sum * r[i] + 1.0 / 40320;
-    sum = sum * r[i] + 1.0 / 5040;
-    sum = sum * r[i] + 1.0 / 720;
-    sum = sum * r[i] + 1.0 / 120;
-    sum = sum * r[i] + 1.0 / 24;
-    sum = sum * r[i] + 1.0 / 6;
-    sum = sum * r[i] + 0.5;
-    sum = sum * r[i] + 1.0;
-    sum = sum * r[i] + 1.0;
-    const double scale = std::bit_cast<double>(std::bit_cast<uint64_t>(power[i] + kInMantissa) << 52);
-    out[i] = x[i] < -700 ? 0 : sum * scale;
-  }
 }
 
 }  // namespace inferd::sampling

@@ -2,7 +2,6 @@
 #include "engine/sampling/filters.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/sampling/exp.h"
@@ -10,6 +9,8 @@
 
 namespace inferd::sampling {
 namespace {
+
+constexpr size_t kBlock = 64;  // logits that are looked at together
 
 bool Before(const Candidate& a, const Candidate& b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; }
 
@@ -90,22 +91,35 @@ std::optional<size_t> TopToExclude(float threshold, const CandidateList& list) {
   return reach == 0 ? 0 : reach - 1;
 }
 
-std::vector<Candidate> Unsurprising(std::span<const float> logits, double log_sum, double bits) {
+float LeastLogit(double log_sum, double bits) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-  const auto least = static_cast<float>(std::max(log_sum - bits * kLn2, double{kBannedLogit} / 4));
-  constexpr size_t kBlock = 64;  // most have none
+  return static_cast<float>(std::max(log_sum - bits * kLn2, double{kBannedLogit} / 4));
+}
+
+bool AllReach(float least, std::span<const float> logits) {
+  for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
+    const size_t size = std::min(kBlock, logits.size() - begin);
+    int below = 0;
+    for (size_t i = begin; i < begin + size; ++i) below |= logits[i] < least ? 1 : 0;
+    if (below != 0) return false;
+  }
+  return true;
+}
+
+std::vector<Candidate> Reaching(float least, std::span<const float> logits) {
   std::vector<Candidate> entries;
   for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
-    const std::span<const float> block = logits.subspan(begin, std::min(kBlock, logits.size() - begin));
-    if (block.size() == kBlock) {
-      const float* const values = block.data();
-      int32_t found = 0;
-      for (size_t i = 0; i < kBlock; ++i) found |= values[i] >= least ? 1 : 0;
-      if (found == 0) continue;
+    const size_t size = std::min(kBlock, logits.size() - begin);
+    int found = 0;
+    for (size_t i = begin; i < begin + size; ++i) found |= logits[i] >= least ? 1 : 0;
+    if (found == 0) continue;  // as in most blocks
+    size_t count = entries.size();
+    entries.resize(count + size);  // without a branch that cannot be foreseen
+    for (size_t i = begin; i < begin + size; ++i) {
+      entries[count] = {logits[i], static_cast<int32_t>(i)};
+      count += logits[i] >= least ? 1 : 0;
     }
-    for (size_t i = 0; i < block.size(); ++i) {
-      if (block[i] >= least) entries.push_back({block[i], static_cast<int32_t>(begin + i)});
-    }
+    entries.resize(count);
   }
   return entries;
 }
@@ -121,18 +135,11 @@ double Entropy(const CandidateList& list) {
   return entropy;
 }
 
-// One chain in order of ids; a banned logit adds 0.
 double Entropy(std::span<const float> logits, double log_sum) {
-  constexpr size_t kBlock = 32;
   double entropy = 0;
-  std::array<double, kBlock> less, probability;
-  size_t begin = 0;
-  for (; begin + kBlock <= logits.size(); begin += kBlock) {
-    for (size_t i = 0; i < kBlock; ++i) less[i] = logits[begin + i] - log_sum;
-    ExpBlock(less, probability);
-    for (size_t i = 0; i < kBlock; ++i) entropy += probability[i] * -less[i];
+  for (float logit : logits) {
+    if (logit > kBannedLogit) entropy += Exp(logit - log_sum) * (log_sum - logit);
   }
-  for (; begin < logits.size(); ++begin) entropy += Exp(logits[begin] - log_sum) * (log_sum - logits[begin]);
   return entropy;
 }
 

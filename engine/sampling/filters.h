@@ -46,9 +46,12 @@ bool KeepTypical(float p, double entropy, CandidateList& list, const kernels::Ke
 // of at least `threshold` only the last stays. nullopt: undecided.
 std::optional<size_t> TopToExclude(float threshold, const CandidateList& list);
 
-// The tokens of a whole vocabulary whose surprise is at most `bits`, in order of ids (Basu et al. 2021, "Mirostat",
-// algorithm 2). May be empty.
-std::vector<Candidate> Unsurprising(std::span<const float> logits, double log_sum, double bits);
+// The least logit of the tokens whose surprise is at most `bits` (Basu et al. 2021, "Mirostat", algorithm 2), above all
+// banned ones.
+float LeastLogit(double log_sum, double bits);
+// Whether all tokens of a vocabulary have that logit, and those that have, in order of ids.
+bool AllReach(float least, std::span<const float> logits);
+std::vector<Candidate> Reaching(float least, std::span<const float> logits);
 
 // log2 of 1 / probability.
 double SurpriseBits(const CandidateList& list, const Candidate& candidate);

@@ -102,7 +102,7 @@ TEST(Surprise, TakesWhatIsProbableEnough) {
   EXPECT_NEAR(SurpriseBits(list, list.entries[1]), 2, 1e-6);
   std::vector<float> logits = {kBannedLogit};
   for (const Candidate& entry : list.entries) logits.push_back(entry.logit);
-  const auto taken = [&](double bits) { return Ids({.entries = Unsurprising(logits, /*log_sum=*/0, bits)}); };
+  const auto taken = [&](double bits) { return Ids({.entries = Reaching(LeastLogit(/*log_sum=*/0, bits), logits)}); };
   EXPECT_THAT(taken(2.5), ElementsAre(1, 2));
   EXPECT_THAT(taken(0.5), testing::IsEmpty());
   EXPECT_THAT(taken(1e9), ElementsAre(1, 2, 3, 4)) << "never a banned one";

@@ -38,6 +38,17 @@ std::optional<int32_t> Walk(const CandidateList& list, double& u) {
   return std::nullopt;
 }
 
+// The same over all tokens, in order of ids.
+int32_t WalkAll(std::span<const float> logits, const CandidateList& list, double u) {
+  int32_t id = 0;
+  for (const float logit : logits) {
+    u -= list.Probability({logit, id});
+    if (u < 0) return id;
+    ++id;
+  }
+  return id - 1;
+}
+
 }  // namespace
 
 Sampler::Sampler(SamplingOptions options, TextRules rules, SamplerStart start,
@@ -149,12 +160,16 @@ bool Sampler::ExcludesTop() const {
          Uniform(RandomStream::kExcludeTop) < options_.xtc_probability;
 }
 
-// Empty if all tokens are banned.
+// Empty if all tokens are banned. Where all tokens count, as after some tokens of a predictable text, no list is made:
+// it is empty and open.
 CandidateList Sampler::MirostatList(std::span<float> logits) const {
   const auto size = static_cast<int64_t>(logits.size());
   if (options_.temperature != 1) kernels_.scale(logits.data(), 1 / options_.temperature, size, logits.data());
   CandidateList list{.log_sum = kernels_.log_sum_exp(logits.data(), size)};
-  list.entries = Unsurprising(logits, list.log_sum, surprise_bound_);
+  const float least = LeastLogit(list.log_sum, surprise_bound_);
+  list.open = AllReach(least, logits);
+  if (list.open) return list;
+  list.entries = Reaching(least, logits);
   if (list.entries.empty()) list.entries = Largest(logits, 1, kernels_);
   if (!list.entries.empty()) Close(list, kernels_);
   return list;
@@ -162,23 +177,26 @@ CandidateList Sampler::MirostatList(std::span<float> logits) const {
 
 int32_t Sampler::SampleMirostat(std::span<float> logits) {
   const CandidateList list = MirostatList(logits);
-  if (list.entries.empty()) return kNoToken;
+  if (list.entries.empty() && !list.open) return kNoToken;
   double u = Uniform();
-  const int32_t token = Walk(list, u).value_or(list.entries.back().id);
-  LearnSurprise(list, token);
+  const int32_t token = list.open ? WalkAll(logits, list, u) : Walk(list, u).value_or(list.entries.back().id);
+  LearnSurprise(list, logits, token);
   return token;
 }
 
 void Sampler::Recall(std::span<float> logits, int32_t token) {
   ChangeLogits(logits);
   const CandidateList list = MirostatList(logits);
-  if (!list.entries.empty()) LearnSurprise(list, token);
+  if (list.open || !list.entries.empty()) LearnSurprise(list, logits, token);
 }
 
-void Sampler::LearnSurprise(const CandidateList& list, int32_t token) {
-  const auto entry = std::find_if(list.entries.begin(), list.entries.end() - 1,
-                                  [&](const Candidate& candidate) { return candidate.id == token; });
-  const double error = SurpriseBits(list, *entry) - options_.mirostat_tau;
+void Sampler::LearnSurprise(const CandidateList& list, std::span<const float> logits, int32_t token) {
+  Candidate taken{logits[static_cast<size_t>(token)], token};
+  if (!list.open) {
+    taken = *std::find_if(list.entries.begin(), list.entries.end() - 1,
+                          [&](const Candidate& candidate) { return candidate.id == token; });
+  }
+  const double error = SurpriseBits(list, taken) - options_.mirostat_tau;
   next_surprise_bound_ = surprise_bound_ - options_.mirostat_eta * error;
 }
 

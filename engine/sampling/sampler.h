@@ -60,7 +60,7 @@ class Sampler {
   CandidateList Head(int64_t count, double log_sum, std::span<const float> logits) const;
   CandidateList MirostatList(std::span<float> logits) const;
   int32_t SampleMirostat(std::span<float> logits);
-  void LearnSurprise(const CandidateList& list, int32_t token);
+  void LearnSurprise(const CandidateList& list, std::span<const float> logits, int32_t token);
   bool ExcludesTop() const;
   // nullopt: the filters need more candidates than list holds.
   std::optional<int32_t> SampleFromList(CandidateList list, std::span<const float> logits) const;
