@@ -57,7 +57,8 @@ void Load::Add(const Arrival& arrival, const QueueLimits& limits) {
 
 double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
   // The first of its choices begins when one place is free.
-  const int64_t places = load.running_sequences + load.waiting_sequences + 1 - limits.max_sequences;
+  const int64_t places =
+      load.running_sequences + load.waiting_sequences + std::min<int64_t>(arrival.sequences, 1) - limits.max_sequences;
   const double place = arrival.embeds ? 0 : SecondsUntilEnds(places, load, rates);
   const double token = PromptTokenSeconds(limits, load, rates);
   return std::max(place, static_cast<double>(load.prefill_tokens) * token) +
