@@ -118,6 +118,7 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
              .release_others = [this] { return embedder_.ReleaseAll(); }},
             runner_, device_->cache(), vocabulary_, kernels, clock, MakeDrafter(kernels)),
       embedder_(*device_, LimitsOf(options)) {
+  for (const char* reason : {"queue_full", "deadline", "too_long", "draining"}) rejections_[reason] = 0;
   Publish();
   thread_ = std::thread([this] { Run(); });
 }
@@ -143,14 +144,10 @@ void Engine::Stop() {
 }
 
 absl::StatusOr<RequestId> Engine::Submit(GenerationRequest request, std::shared_ptr<EventQueue> queue) {
-  absl::Status valid = Validate(request, limits_);
-  if (valid.ok()) valid = PrepareSampling(request);
+  RETURN_IF_ERROR(Check(request));
+  RETURN_IF_ERROR(PrepareSampling(request));
   const scheduler::Arrival arrival = Describe(request, clock_.Now());
   SteadyLock lock(&mutex_);
-  if (!valid.ok()) {
-    if (valid.code() == absl::StatusCode::kOutOfRange) ++rejections_["too_long"];
-    return valid;
-  }
   RETURN_IF_ERROR(Admit(arrival));
   const RequestId id = ++last_id_;
   inbox_.arrivals.push_back({.id = id, .request = std::move(request), .queue = std::move(queue), .counted = arrival});
@@ -171,6 +168,15 @@ absl::StatusOr<constraint::Constraint> Engine::Constrain(const constraint::Const
   return constraints_->Get(source);
 }
 
+absl::Status Engine::Check(const GenerationRequest& request) { return CountTooLong(Validate(request, limits_)); }
+
+absl::Status Engine::CountTooLong(absl::Status status) {
+  if (status.code() != absl::StatusCode::kOutOfRange) return status;
+  SteadyLock lock(&mutex_);
+  ++rejections_["too_long"];
+  return status;
+}
+
 // Before the request meets the engine's thread: this takes milliseconds for a large vocabulary, and longer once.
 absl::Status Engine::PrepareSampling(GenerationRequest& request) {
   if (sampling::TextRules::NeededBy(request.sampling)) {
@@ -180,7 +186,8 @@ absl::Status Engine::PrepareSampling(GenerationRequest& request) {
 }
 
 absl::Status Engine::Embed(EmbeddingRequest request) {
-  RETURN_IF_ERROR(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens)));
+  RETURN_IF_ERROR(
+      CountTooLong(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens))));
   const scheduler::Arrival arrival = Describe(request, clock_.Now());
   SteadyLock lock(&mutex_);
   RETURN_IF_ERROR(Admit(arrival));

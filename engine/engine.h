@@ -63,6 +63,9 @@ class Engine {
   // for the first.
   absl::StatusOr<constraint::Constraint> Constrain(const constraint::ConstraintSource& source);
 
+  // The errors of Validate() alone, for callers that have more to do before Submit.
+  absl::Status Check(const GenerationRequest& request);
+
   // Vectors of texts; `done` is called on the engine's thread. The same errors, and the same queue.
   absl::Status Embed(EmbeddingRequest request);
 
@@ -109,6 +112,7 @@ class Engine {
          std::unique_ptr<device::Device> draft);
   std::unique_ptr<Drafter> MakeDrafter(const kernels::Kernels& kernels);
   std::shared_ptr<const sampling::TokenTexts> Texts();
+  absl::Status CountTooLong(absl::Status status);
   absl::Status PrepareSampling(GenerationRequest& request);
   void Run();
   scheduler::Arrival Describe(const GenerationRequest& request, MonotonicTime now) const;

@@ -46,7 +46,7 @@ absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& mode
   ASSIGN_OR_RETURN(request.overflow, ReadOverflow(wire, model.options));
   RETURN_IF_ERROR(CheckDelivered(wire, *model.tokenizer));
   RETURN_IF_ERROR(SetAnswerParser(model, wire, prompt.opens_reasoning, request));
-  RETURN_IF_ERROR(engine::Validate(request, model.engine->limits()));
+  RETURN_IF_ERROR(model.engine->Check(request));
   ASSIGN_OR_RETURN(const auto constrained, ReadConstraint(model, wire, prompt.opens_reasoning));
   if (constrained) {
     ASSIGN_OR_RETURN(request.constraint, model.engine->Constrain(*constrained));

@@ -43,7 +43,7 @@ CandidateList Whole(std::span<const float> logits, double log_sum) {
 
 TEST(Definition, Mirostat) {
   std::mt19937 random(3);
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 80; ++round) {
     const uint64_t seed = static_cast<uint64_t>(round);
     const float tau = static_cast<float>(random() % 60) / 8;
     Sampler sampler({.mirostat = true, .mirostat_tau = tau, .mirostat_eta = 0.5f}, {}, {.seed = seed}, {}, kKernels);
@@ -75,7 +75,7 @@ TEST(Definition, Mirostat) {
 
 TEST(Definition, FiltersOfAllTokens) {
   std::mt19937 random(4);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < 300; ++round) {
     const std::vector<float> logits = Logits(random);
     SamplingOptions options{.temperature = round % 2 == 0 ? 1 : 0.8f};
     if (round % 3 != 0) options.top_p = 0.1f + 0.1f * static_cast<float>(random() % 9);

@@ -10,6 +10,7 @@ far are in --json after each turn.
 """
 import argparse
 import asyncio
+import importlib.util
 import json
 import math
 import os
@@ -193,6 +194,9 @@ def parse_arguments():
         parser.error(f"--only: {unknown[0]} is none of {', '.join(SCENARIOS)}")
     if arguments.plot and not set(PLOTTED) & set(arguments.only):
         parser.error(f"--plot shows the scenarios {' and '.join(PLOTTED)}, which --only leaves out")
+    if arguments.plot and importlib.util.find_spec("matplotlib") is None:
+        parser.error("--plot needs matplotlib: python3 -m venv ~/.cache/inferd/bench-venv && "
+                     "~/.cache/inferd/bench-venv/bin/pip install matplotlib, and run this with its bin/python")
     return arguments
 
 

@@ -144,8 +144,11 @@ inferd_kv_pages inferd_kv_bytes inferd_model_info inferd_worker_state inferd_wei
 
 def test_every_metric_is_there_with_its_model(daemon):
     complete(daemon)
-    complete(daemon, prompt=LONG * 3)  # rejected: too long
+    before = samples(daemon)
+    complete(daemon, prompt=LONG * 3)
     values = samples(daemon)
+    rejected = 'inferd_rejections_total{model="smollm2",version="1",reason="too_long"}'
+    assert values[rejected] == before[rejected] + 1
     names = {key.split("{")[0] for key in values}
     assert not [name for name in METRICS if name not in names]
     without_model = [key for key in values if key.startswith("inferd_") and "model=" not in key]
