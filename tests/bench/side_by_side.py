@@ -11,7 +11,7 @@ PREFILL, DECODE = 512, 64
 
 def ours(folder, model, threads):
     command = [f"{folder}/inferd-model", "bench", model, "--threads", str(threads), "--prefill", str(PREFILL),
-               "--decode", str(DECODE), "--sequences", "1,4,16", "--json"]
+               "--decode", str(DECODE), "--sequences", "1,4,16", "--runs", "2", "--json"]  # the peer warms up, too
     result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     out = {}
     for row in result["results"]:
