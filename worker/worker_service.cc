@@ -22,6 +22,7 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_requests_waiting(statistics.requests_waiting);
   response.set_kv_pages_used(static_cast<uint64_t>(statistics.cache.blocks_used));
   response.set_kv_pages_total(static_cast<uint64_t>(statistics.cache.blocks_total));
+  response.set_kv_pages_cached(static_cast<uint64_t>(statistics.cache.blocks_cached));
   response.set_prompt_tokens(statistics.prompt_tokens);
   response.set_cached_prompt_tokens(statistics.cached_prompt_tokens);
   response.set_generation_tokens(statistics.generation_tokens);
@@ -31,6 +32,7 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_draft_tokens_proposed(statistics.draft_tokens_proposed);
   response.set_draft_tokens_accepted(statistics.draft_tokens_accepted);
   response.set_nonfinite_logits(statistics.nonfinite_logits);
+  for (const auto& [reason, count] : statistics.finished) (*response.mutable_finished())[reason] = count;
   for (const auto& [reason, count] : statistics.rejections) (*response.mutable_rejections())[reason] = count;
   statistics.VisitHistograms([&](const char* name, const engine::Histogram& histogram) {
     v1::HistogramData& data = (*response.mutable_histograms())[name];
@@ -55,13 +57,15 @@ void WriteModel(const LoadedModel& model, v1::StatsResponse& response) {
 WorkerService::WorkerService(std::string model, uint64_t version)
     : name_(std::move(model)), version_(version), memory_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
 
-// The file's second number: pages in memory.
-uint64_t WorkerService::ResidentBytes() const {
+// The file's second number: pages in memory; its third: those of them that are mapped from files.
+void WorkerService::WriteMemory(v1::StatsResponse& response) const {
   char text[128] = {};
-  if (pread(memory_.get(), text, sizeof(text) - 1, 0) <= 0) return 0;
-  uint64_t size = 0, resident = 0;
-  std::istringstream(text) >> size >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (pread(memory_.get(), text, sizeof(text) - 1, 0) <= 0) return;
+  uint64_t size = 0, resident = 0, file = 0;
+  std::istringstream(text) >> size >> resident >> file;
+  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  response.set_resident_bytes(resident * page_bytes);
+  response.set_resident_file_bytes(file * page_bytes);
 }
 
 grpc::ServerUnaryReactor* WorkerService::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,
@@ -69,7 +73,7 @@ grpc::ServerUnaryReactor* WorkerService::Stats(grpc::CallbackServerContext* cont
   response->set_model(name_);
   response->set_version(version_);
   response->set_pid(getpid());
-  response->set_resident_bytes(ResidentBytes());
+  WriteMemory(*response);
   response->set_log_lines_dropped(LogLinesDropped());
   if (const LoadedModel* model = model_) {
     WriteStatistics(model->engine->Stats(), *response);

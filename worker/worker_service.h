@@ -27,7 +27,7 @@ class WorkerService : public v1::Worker::CallbackService {
                                   v1::DrainWorkerResponse* response) override;
 
  private:
-  uint64_t ResidentBytes() const;
+  void WriteMemory(v1::StatsResponse& response) const;
 
   const std::string name_;
   const uint64_t version_;

@@ -31,8 +31,14 @@ const GaugeRow kGauges[] = {
      [](const v1::StatsResponse& stats) {
        return static_cast<double>(stats.kv_pages_total() * stats.kv_page_bytes());
      }},
+    {"inferd_kv_pages_cached", "Pages of the KV cache kept for reuse alone, free on demand.",
+     INFERD_FIELD(kv_pages_cached)},
     {"inferd_worker_resident_bytes", "Resident memory of the worker.", INFERD_FIELD(resident_bytes)},
     {"inferd_weights_bytes", "Size of the mapped weights.", INFERD_FIELD(weights_bytes)},
+    {"inferd_weights_resident_bytes", "Weights in memory: what the worker has resident of mapped files.",
+     [](const v1::StatsResponse& stats) {
+       return static_cast<double>(std::min(stats.resident_file_bytes(), stats.weights_bytes()));
+     }},
 };
 
 const GaugeRow kCounters[] = {
@@ -97,6 +103,12 @@ void AddWorker(const std::string& model, uint64_t version, const v1::StatsRespon
   if (stats == nullptr) return;
   for (const GaugeRow& row : kGauges) families.Gauge(row.name, row.help, labels, row.value(*stats));
   for (const GaugeRow& row : kCounters) families.Counter(row.name, row.help, labels, row.value(*stats));
+  for (const auto& [reason, count] : stats->finished()) {
+    FamilySet::Labels with_reason = labels;
+    with_reason.emplace_back("reason", reason);
+    families.Counter("inferd_answers_finished_total", "Answers (each choice of a request) by finish reason.",
+                     with_reason, static_cast<double>(count));
+  }
   for (const auto& [reason, count] : stats->rejections()) {
     FamilySet::Labels with_reason = labels;
     with_reason.emplace_back("reason", reason);

@@ -134,11 +134,12 @@ METRICS = """
 inferd_worker_time_to_first_token_seconds_count inferd_worker_inter_token_latency_seconds_count inferd_worker_request_seconds_count
 inferd_worker_queue_seconds_count inferd_worker_prefill_seconds_count inferd_worker_decode_seconds_count
 inferd_worker_prompt_tokens_count inferd_worker_generation_tokens_count inferd_worker_batch_tokens_count
-inferd_requests_total inferd_prompt_tokens_total inferd_cached_prompt_tokens_total
+inferd_requests_total inferd_answers_finished_total inferd_prompt_tokens_total inferd_cached_prompt_tokens_total
 inferd_generation_tokens_total inferd_prefix_cache_queries_total inferd_prefix_cache_hits_total inferd_preemptions_total
 inferd_rejections_total inferd_draft_tokens_proposed_total inferd_draft_tokens_accepted_total inferd_worker_restarts_total
 inferd_reloads_total inferd_log_lines_dropped_total inferd_requests_running inferd_requests_waiting inferd_kv_pages_used
-inferd_kv_pages inferd_kv_bytes inferd_model_info inferd_worker_state inferd_weights_bytes
+inferd_kv_pages inferd_kv_pages_cached inferd_kv_bytes inferd_model_info inferd_worker_state inferd_weights_bytes
+inferd_weights_resident_bytes
 """.split()
 
 
@@ -149,6 +150,9 @@ def test_every_metric_is_there_with_its_model(daemon):
     values = samples(daemon)
     rejected = 'inferd_rejections_total{model="smollm2",version="1",reason="too_long"}'
     assert values[rejected] == before[rejected] + 1
+    assert of_model(values, "inferd_answers_finished_total", "smollm2") >= 1
+    resident, weights = of_model(values, "inferd_weights_resident_bytes", "smollm2"), of_model(values, "inferd_weights_bytes", "smollm2")
+    assert 0.5 * weights < resident <= weights
     names = {key.split("{")[0] for key in values}
     assert not [name for name in METRICS if name not in names]
     without_model = [key for key in values if key.startswith("inferd_") and "model=" not in key]
