@@ -11,9 +11,11 @@ namespace inferd::gateway {
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
   constexpr int kFirstReconnectMilliseconds = 20;
   constexpr int kLongestReconnectMilliseconds = 200;
+  // For all of a connection attempt: a new worker that shares its processors with others may be slow to greet.
+  constexpr int kLongestConnectMilliseconds = 5000;
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMilliseconds);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMilliseconds);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kLongestConnectMilliseconds);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMilliseconds);
   // Each channel its own connection, so that a pool entry that is dropped takes its connection along.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
