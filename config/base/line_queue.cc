@@ -79,7 +79,8 @@ void WriteLoop(std::shared_ptr<State> state) {
     uint64_t count = 0;
     {
       SteadyLock lock(&state->mutex);
-      state->mutex.Await([&] { return state->HasWork(); });
+      const auto has_work = [&state]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state->mutex) { return state->HasWork(); };
+      state->mutex.Await(has_work);
       if (state->lines.empty()) {
         state->finished = true;
         return;
@@ -124,7 +125,8 @@ uint64_t LineQueue::dropped() const {
 void LineQueue::Close(Milliseconds wait) {
   SteadyLock lock(&state_->mutex);
   state_->closing = true;
-  state_->mutex.AwaitUntil([this] { return state_->finished; }, Clock::System().Now() + wait);
+  const auto finished = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mutex) { return state_->finished; };
+  state_->mutex.AwaitUntil(finished, Clock::System().Now() + wait);
   if (state_->finished) return;
   state_->abandoned = true;
   state_->dropped += state_->lines.size();

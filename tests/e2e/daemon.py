@@ -19,6 +19,18 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def free_ports(count):
+    """Different ones: all are held until the last is known."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
 def wait_for(condition, seconds=60, what="the condition"):
     """Polls until condition() is true; its last value is returned."""
     end = time.monotonic() + seconds
@@ -54,7 +66,7 @@ class Daemon:
     def __init__(self, folder, models, extra=None, start=True, environment=None):
         self.folder = pathlib.Path(folder)
         self.models = models
-        self.http_port, self.grpc_port = free_port(), free_port()
+        self.http_port, self.grpc_port = free_ports(2)
         self.http = f"http://127.0.0.1:{self.http_port}"
         self.grpc = f"127.0.0.1:{self.grpc_port}"
         self.admin = f"unix:{self.folder}/run/admin.sock"

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import urllib.request
 
-from daemon import BIN, BUILD, free_port, wait_for
+from daemon import BIN, BUILD, free_ports, wait_for
 
 STUB = BUILD / "gateway" / "gateway-stub"
 
@@ -17,7 +17,7 @@ class Gateway:
     def __init__(self, folder, extra=None, worker_arguments=()):
         self.worker_arguments = worker_arguments
         self.folder = pathlib.Path(folder)
-        self.http_port, self.grpc_port = free_port(), free_port()
+        self.http_port, self.grpc_port = free_ports(2)
         self.http, self.grpc = f"http://127.0.0.1:{self.http_port}", f"127.0.0.1:{self.grpc_port}"
         self.worker_address = f"unix:{self.folder}/w.sock"
         self.admin = f"unix:{self.folder}/admin.sock"

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from daemon import BIN, free_port, wait_for
+from daemon import BIN, free_ports, wait_for
 
 
 class Clone:
@@ -27,9 +27,9 @@ class Clone:
         self.replace("ninja", "exit 0")
         self.replace("dpkg-query", "echo installed")
         self.replace("apt-get", "exit 1")
-        self.http_port = free_port()
+        self.http_port, grpc_port = free_ports(2)
         self.environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}", "INFERD_CACHE": str(self.cache),
-                            "INFERD_HTTP": f"127.0.0.1:{self.http_port}", "INFERD_GRPC": f"127.0.0.1:{free_port()}"}
+                            "INFERD_HTTP": f"127.0.0.1:{self.http_port}", "INFERD_GRPC": f"127.0.0.1:{grpc_port}"}
 
     def replace(self, program, script):
         path = self.tools / program
