@@ -62,6 +62,9 @@ struct QueueOptions {
 // kNgram: guesses from the text so far; kDraft: from a small model.
 enum class SpeculationKind { kOff, kNgram, kDraft };
 
+// The draft model's KV pool has this part of `kv_cache.bytes`, beside the model's.
+constexpr uint64_t kDraftPoolDivisor = 8;
+
 struct SpeculationOptions {
   SpeculationKind kind = SpeculationKind::kOff;
   // Guesses for one sequence in one step.

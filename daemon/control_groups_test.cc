@@ -11,35 +11,24 @@
 
 #include "config/base/status.h"
 #include "daemon/spawner.h"
+#include "daemon/testing/fake_kernel.h"
 
 namespace inferd::daemon {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ControlGroupsTest : public testing::Test {
+class ControlGroupsTest : public testing::Test, protected FakeKernel {
  protected:
   ControlGroupsTest() {
-    char path[] = "/tmp/inferd-groups-XXXXXX";
-    EXPECT_NE(mkdtemp(path), nullptr);
-    folder = path;
-    folders = {.proc = folder + "/proc", .cgroup = folder + "/cgroup"};
     Write("proc/self/cgroup", "1:name=systemd:/\n0::/inferd.service\n");
     Write("proc/meminfo", "MemAvailable: 8000 kB\n");
-  }
-  ~ControlGroupsTest() override { fs::remove_all(folder); }
-  void Write(const std::string& name, const std::string& content) const {
-    fs::create_directories(fs::path(folder + "/" + name).parent_path());
-    std::ofstream(folder + "/" + name) << content;
   }
   std::string Read(const std::string& name) const {
     std::ifstream stream(folder + "/cgroup/inferd.service/" + name);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   void Delegate() const { Write("cgroup/inferd.service/cgroup.controllers", "cpu memory pids\n"); }
-
-  std::string folder;
-  KernelFolders folders;
 };
 
 TEST_F(ControlGroupsTest, MovesTheSupervisorAsideAndBoundsAWorker) {

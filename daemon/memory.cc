@@ -16,8 +16,6 @@ namespace {
 
 // Activations, logits, vocabulary and the process itself (the design's bound on what is resident beyond file and pool).
 constexpr uint64_t kScratchBytes = uint64_t{96} << 20;
-// The draft model's KV pool, of the model's (worker/loaded_model.cc).
-constexpr uint64_t kDraftPoolShare = 8;
 
 // The number after `key` in a file of "key number" lines; nullopt if file or key is not there.
 std::optional<uint64_t> NumberInFile(const std::string& file, std::string_view key) {
@@ -89,7 +87,7 @@ MemoryPlan PlanMemory(const config::ModelOptions& model, const FileIdentity& fil
                       bool weights_shared) {
   const bool drafts = model.speculation.kind == config::SpeculationKind::kDraft;
   MemoryPlan plan{.weights_bytes = files.all_bytes(),
-                  .kv_bytes = model.kv_cache.bytes + (drafts ? model.kv_cache.bytes / kDraftPoolShare : 0),
+                  .kv_bytes = model.kv_cache.bytes + (drafts ? model.kv_cache.bytes / config::kDraftPoolDivisor : 0),
                   .scratch_bytes = drafts ? 2 * kScratchBytes : kScratchBytes,
                   .available_bytes = available_bytes,
                   .weights_shared = weights_shared};

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
+#include "daemon/testing/fake_kernel.h"
 
 namespace inferd::daemon {
 namespace {
@@ -57,25 +56,12 @@ TEST(PlanMemory, CountsTheDraftModel) {
   EXPECT_FALSE(PlanMemory(model, FileOf(100 * kMiB, 30 * kMiB), needed - 1).fits);
 }
 
-// A kernel of files.
-class KernelMemory : public testing::Test {
+class KernelMemory : public testing::Test, protected FakeKernel {
  protected:
   KernelMemory() {
-    char path[] = "/tmp/inferd-memory-XXXXXX";
-    EXPECT_NE(mkdtemp(path), nullptr);
-    folder = path;
-    folders = {.proc = folder + "/proc", .cgroup = folder + "/cgroup"};
     Write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:   8000 kB\n");
     Write("proc/vmstat", "pgfault 5\noom_kill 7\n");
   }
-  ~KernelMemory() override { std::filesystem::remove_all(folder); }
-  void Write(const std::string& name, const std::string& content) {
-    std::filesystem::create_directories(std::filesystem::path(folder + "/" + name).parent_path());
-    std::ofstream(folder + "/" + name) << content;
-  }
-
-  std::string folder;
-  KernelFolders folders;
 };
 
 TEST_F(KernelMemory, IsTheMachinesWithoutControlGroups) {

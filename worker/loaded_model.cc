@@ -60,7 +60,6 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
   return device;
 }
 
-// Its KV pool is an eighth of the model's, beside that.
 absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loaded, const std::string& isa) {
   const config::ModelOptions& options = loaded.options;
   ASSIGN_OR_RETURN(const std::shared_ptr<const gguf::GgufFile> file,
@@ -75,7 +74,8 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loa
       .threads = static_cast<int32_t>(options.threads),
       .context_tokens =
           std::min<int64_t>(options.context == 0 ? model->context_length() : options.context, model->context_length()),
-      .cache = {.bytes = options.kv_cache.bytes / 8, .type = CacheTypeOf(options.kv_cache.type)},
+      .cache = {.bytes = options.kv_cache.bytes / config::kDraftPoolDivisor,
+                .type = CacheTypeOf(options.kv_cache.type)},
       .isa = isa};
   engine::SizeDraftDevice(EngineOptionsOf(options), device);
   return device::Device::Create(model, device);

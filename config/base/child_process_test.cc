@@ -7,20 +7,10 @@
 
 #include <csignal>
 
-#include "config/base/unique_fd.h"
+#include "config/base/testing_pipe.h"
 
 namespace inferd {
 namespace {
-
-struct Pipe {
-  UniqueFd read_end, write_end;
-  Pipe() {
-    int fds[2];
-    EXPECT_EQ(pipe2(fds, O_CLOEXEC), 0);
-    read_end = UniqueFd(fds[0]);
-    write_end = UniqueFd(fds[1]);
-  }
-};
 
 // Runs a child that watches `lifeline` and writes one byte to `events`: 'r' when it is ready, 's' at a signal, 'e' when
 // the daemon ends; its id.

@@ -18,8 +18,6 @@ namespace json = boost::json;
 constexpr uint32_t kMostBlank = 8;
 constexpr size_t kMostTools = 128;
 
-std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
-
 }  // namespace
 
 ExprId AnswerGrammar::Mark(std::string_view spelling) {

@@ -172,14 +172,9 @@ class GbnfReader {
     CharSet set;
     while (!cursor_.Take(']')) {
       if (cursor_.AtEnd()) return ErrorAt(begin, "the class has no end");
-      ASSIGN_OR_RETURN(const uint32_t first, ReadChar());
-      uint32_t last = first;
-      if (cursor_.At("-") && cursor_.Ahead(1) && *cursor_.Ahead(1) != ']') {
-        cursor_.Skip(1);
-        ASSIGN_OR_RETURN(last, ReadChar());
-        if (last < first) return Error("a range of characters goes backwards");
-      }
-      set.Add(first, last);
+      ASSIGN_OR_RETURN(const CharRange range, ReadRange(cursor_, [this] { return ReadChar(); }));
+      if (range.last < range.first) return Error("a range of characters goes backwards");
+      set.Add(range.first, range.last);
     }
     return grammar_.Chars(negated ? set.Complement() : set);
   }

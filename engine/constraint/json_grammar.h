@@ -19,6 +19,8 @@ namespace inferd::constraint {
 
 constexpr uint32_t kMostIntegerDigits = 18, kMostFractionDigits = 17, kMostIndentation = 32;
 
+inline std::string_view View(const boost::json::string& text) { return {text.data(), text.size()}; }
+
 class JsonGrammar {
  public:
   explicit JsonGrammar(Grammar& grammar) : grammar_(grammar) {}

@@ -51,8 +51,6 @@ constexpr std::pair<std::string_view, std::string_view> kKeywords[] = {{"type", 
                                                                        {"exclusiveMinimum", "number"},
                                                                        {"exclusiveMaximum", "number"}};
 
-std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
-
 bool HasType(const json::value& value, std::string_view type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();

@@ -213,14 +213,9 @@ class RegexReader {
         return absl::OkStatus();
       }
     }
-    ASSIGN_OR_RETURN(const uint32_t first, ReadClassChar());
-    uint32_t last = first;
-    if (cursor_.At("-") && cursor_.Ahead(1) && *cursor_.Ahead(1) != ']') {
-      cursor_.Skip(1);
-      ASSIGN_OR_RETURN(last, ReadClassChar());
-      if (last < first) return Error("a range of characters goes backwards");
-    }
-    set.Add(first, last);
+    ASSIGN_OR_RETURN(const CharRange range, ReadRange(cursor_, [this] { return ReadClassChar(); }));
+    if (range.last < range.first) return Error("a range of characters goes backwards");
+    set.Add(range.first, range.last);
     return absl::OkStatus();
   }
 

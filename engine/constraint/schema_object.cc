@@ -17,8 +17,6 @@ namespace json = boost::json;
 constexpr size_t kMostProperties = 5000;
 constexpr size_t kLongestName = 1024;
 
-std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
-
 // A machine that accepts the names that contain a match of the pattern.
 absl::StatusOr<Machine> MachineOf(std::string_view pattern) {
   Grammar grammar;

@@ -17,8 +17,6 @@ namespace json = boost::json;
 constexpr uint32_t kMostCount = 100'000;  // of minLength and others like it
 constexpr double kLargestBound = 1e17;
 
-std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
-
 }  // namespace
 
 absl::StatusOr<SchemaReader::Bounds> SchemaReader::BoundsOf(const Object& schema, const char* least, const char* most,

@@ -9,6 +9,10 @@
 #include <optional>
 #include <string_view>
 
+#include "absl/status/statusor.h"
+#include "config/base/status.h"
+#include "engine/constraint/char_set.h"
+
 namespace inferd::constraint {
 
 class TextCursor {
@@ -41,5 +45,18 @@ class TextCursor {
   std::string_view text_;
   size_t at_ = 0;
 };
+
+// Of a class in brackets: a character, or a range of them, which may go backwards. `read_char` takes one from the
+// cursor.
+template <typename ReadChar>
+absl::StatusOr<CharRange> ReadRange(TextCursor& cursor, ReadChar read_char) {
+  ASSIGN_OR_RETURN(const uint32_t first, read_char());
+  uint32_t last = first;
+  if (cursor.At("-") && cursor.Ahead(1) && *cursor.Ahead(1) != ']') {
+    cursor.Skip(1);
+    ASSIGN_OR_RETURN(last, read_char());
+  }
+  return CharRange{first, last};
+}
 
 }  // namespace inferd::constraint

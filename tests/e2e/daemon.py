@@ -14,9 +14,7 @@ BIN = BUILD / "bin"
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def free_ports(count):
@@ -29,6 +27,20 @@ def free_ports(count):
     finally:
         for probe in probes:
             probe.close()
+
+
+def samples(daemon):
+    """Value of each series of /metrics."""
+    out = {}
+    for line in daemon.get("/metrics")[1].splitlines():
+        if line and not line.startswith("#"):
+            name, value = line.rsplit(" ", 1)
+            out[name] = float(value)
+    return out
+
+
+def of_model(values, name, model):
+    return sum(value for key, value in values.items() if key.startswith(name + "{") and f'model="{model}"' in key)
 
 
 def wait_for(condition, seconds=60, what="the condition"):

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 from conftest import smollm2
-from daemon import Daemon, wait_for
+from daemon import Daemon, of_model, samples, wait_for
 
 ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
 LONG = "The ships sail on the wide sea and come home in the evening. " * 40
@@ -38,19 +38,6 @@ def open_stream(daemon, **fields):
     stream = urllib.request.urlopen(request)
     assert stream.readline().startswith(b"data: ")
     return stream
-
-
-def samples(daemon):
-    out = {}
-    for line in daemon.get("/metrics")[1].splitlines():
-        if line and not line.startswith("#"):
-            name, value = line.rsplit(" ", 1)
-            out[name] = float(value)
-    return out
-
-
-def of_model(values, name, model):
-    return sum(value for key, value in values.items() if key.startswith(name + "{") and f'model="{model}"' in key)
 
 
 def test_a_request_larger_than_the_pool_is_a_400_with_both_numbers(daemon):

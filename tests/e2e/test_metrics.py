@@ -3,23 +3,10 @@ import shutil
 import subprocess
 
 import pytest
-from daemon import wait_for
+from daemon import of_model, samples, wait_for
 
 LABELLED = ["inferd_requests_total", "inferd_prompt_tokens_total", "inferd_generation_tokens_total",
             "inferd_request_duration_seconds_count", "inferd_time_to_first_token_seconds_count"]
-
-
-def samples(daemon):
-    out = {}
-    for line in daemon.get("/metrics")[1].splitlines():
-        if line and not line.startswith("#"):
-            name, value = line.rsplit(" ", 1)
-            out[name] = float(value)
-    return out
-
-
-def total(values, name):
-    return sum(value for key, value in values.items() if key.startswith(name + "{") and 'model="smollm2"' in key)
 
 
 def test_promtool_finds_nothing_to_complain_about(daemon):
@@ -36,7 +23,7 @@ def test_counters_count(daemon):
     status, answer = daemon.post("/v1/completions", {"model": "default", "prompt": "One two three", "max_tokens": 5, "ignore_eos": True})
     assert status == 200
     after = samples(daemon)
-    change = {name: total(after, name) - total(before, name) for name in LABELLED}
+    change = {name: of_model(after, name, "smollm2") - of_model(before, name, "smollm2") for name in LABELLED}
     assert change == {"inferd_requests_total": 1, "inferd_prompt_tokens_total": answer["usage"]["prompt_tokens"],
                       "inferd_generation_tokens_total": 5, "inferd_request_duration_seconds_count": 1,
                       "inferd_time_to_first_token_seconds_count": 1}

@@ -6,7 +6,7 @@ import json
 
 import openai
 import pytest
-from daemon import wait_for
+from daemon import samples, wait_for
 
 QUESTION = [{"role": "user", "content": "What is the capital of France? Answer in one sentence."}]
 
@@ -177,8 +177,7 @@ def test_cancelled_stream_frees_the_engine(daemon, client):
 
 
 def metric(daemon, name):
-    text = daemon.get("/metrics")[1]
-    values = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(name + "{") and 'model="smollm2"' in line]
+    values = [value for series, value in samples(daemon).items() if series.startswith(name + "{") and 'model="smollm2"' in series]
     assert values, f"no {name} in /metrics"
     return sum(values)
 

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 from conftest import smollm2
-from daemon import BIN, Daemon, kill, wait_for
+from daemon import BIN, Daemon, kill, samples, wait_for
 from load import Load, ask
 
 TINY_PROMPT = {"model": "tiny", "prompt": [1, 5, 9], "max_tokens": 8, "temperature": 0}
@@ -54,7 +54,7 @@ def wait_for_new(daemon, model, pid):
 
 def metric(daemon, name):
     """Sum over all labels."""
-    return sum(float(line.rsplit(" ", 1)[1]) for line in daemon.get("/metrics")[1].splitlines() if line.startswith(name))
+    return sum(value for series, value in samples(daemon).items() if series.startswith(name))
 
 
 def test_killed_workers_lose_and_alter_nothing(two_models):

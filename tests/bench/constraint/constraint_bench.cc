@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "engine/generation/vocabulary.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "tests/bench/thread_time.h"
 
 namespace inferd::constraint {
 namespace {
@@ -48,12 +48,7 @@ const Case kCases[] = {
     {"grammar", OutputKind::kGrammar, kArithmetic, "1 + (22 * (3 - 4)) / 5555 + (1 * (2 + (3)))"},
 };
 
-// Of the processor, so that others on the machine do not count.
-double Milliseconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
+double Milliseconds() { return 1e3 * ThreadSeconds(); }
 
 void Check(const absl::Status& status) {
   if (status.ok()) return;

@@ -8,12 +8,12 @@
 // caches and each run takes another part of it.
 #include <benchmark/benchmark.h>
 
-#include <ctime>
 #include <map>
 #include <string>
 
 #include "kernels/kernels.h"
 #include "kernels/testing/weights.h"
+#include "tests/bench/thread_time.h"
 
 namespace inferd::kernels {
 namespace {
@@ -22,13 +22,6 @@ using testing::AlignedBytes;
 
 constexpr size_t kBeyondCaches = size_t{192} << 20;
 
-// The thread's own time: a busy machine takes the processor away for longer than a run lasts.
-double Seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 // The best of several short runs, for neighbours slow the caches down.
 double Peak(const Kernels& kernels, bool integer) {
   static std::map<std::pair<std::string, bool>, double> known;
@@ -36,9 +29,9 @@ double Peak(const Kernels& kernels, bool integer) {
   for (int i = 0; best == 0 || i < 50; ++i) {
     if (i == 0 && best != 0) return best;
     float sink = 0;
-    const double begin = Seconds();
+    const double begin = ThreadSeconds();
     const int64_t operations = (integer ? kernels.int8_peak : kernels.float_peak)(100000, &sink);
-    const double seconds = Seconds() - begin;
+    const double seconds = ThreadSeconds() - begin;
     benchmark::DoNotOptimize(sink);
     best = std::max(best, static_cast<double>(operations) / seconds);
   }
@@ -67,7 +60,7 @@ void Multiply(benchmark::State& state, const Kernels& kernels, TensorType type, 
   double best = 1e30;
   int64_t matrix = 0;
   for (auto _ : state) {
-    const double begin = Seconds();
+    const double begin = ThreadSeconds();
     kernels.matmul(
         {.weights = {type, weights.data() + matrix_bytes * static_cast<size_t>(matrix), rows, k, few.row_bytes},
          .row_begin = 0,
@@ -77,7 +70,7 @@ void Multiply(benchmark::State& state, const Kernels& kernels, TensorType type, 
          .out = out.data(),
          .out_stride = rows,
          .scratch = scratch.data()});
-    best = std::min(best, Seconds() - begin);
+    best = std::min(best, ThreadSeconds() - begin);
     matrix = (matrix + 1) % matrices;
   }
   const double peak = Peak(kernels, format != ActivationFormat::kFloat);

@@ -4,12 +4,12 @@
 // a language model do: a few large ones and a normal crowd; the copy that gives each draw fresh logits is not counted.
 #include <benchmark/benchmark.h>
 
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "engine/sampling/sampler.h"
+#include "tests/bench/thread_time.h"
 
 namespace inferd::sampling {
 namespace {
@@ -29,13 +29,6 @@ std::vector<float> Logits() {
   for (float& logit : logits) logit = crowd(random);
   for (int i = 0; i < 40; ++i) logits[random() % kVocabulary] = 16 - 0.25f * static_cast<float>(i);
   return logits;
-}
-
-// Of the processor, so that others on the machine do not count.
-double ThreadSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 void Draw(benchmark::State& state, const Case& test, const TextRules& rules) {

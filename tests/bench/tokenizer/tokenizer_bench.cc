@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -14,16 +13,10 @@
 #include "config/base/status.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/tokenizer/tokenizer.h"
+#include "tests/bench/thread_time.h"
 
 namespace inferd::tokenizer {
 namespace {
-
-// Of the processor, so that others on the machine do not count.
-double Seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 absl::Status Measure(const std::string& text, const std::string& path) {
   ASSIGN_OR_RETURN(const auto file, gguf::GgufFile::Open(path));
@@ -31,12 +24,12 @@ absl::Status Measure(const std::string& text, const std::string& path) {
   double encode = 1e30, decode = 1e30;
   size_t tokens = 0;
   for (int run = 0; run < 5; ++run) {
-    const double begin = Seconds();
+    const double begin = ThreadSeconds();
     ASSIGN_OR_RETURN(const std::vector<int32_t> ids, tokenizer->Encode(text, {}));
-    const double middle = Seconds();
+    const double middle = ThreadSeconds();
     const std::string back = tokenizer->Decode(ids, /*with_special=*/true);
     encode = std::min(encode, middle - begin);
-    decode = std::min(decode, Seconds() - middle);
+    decode = std::min(decode, ThreadSeconds() - middle);
     tokens = ids.size();
     if (back.empty()) return Internal("{}: no text came back", path);
   }
