@@ -17,6 +17,7 @@ namespace inferd::daemon {
 namespace {
 
 constexpr int kHistoryLines = 1000;
+constexpr char kControlD = '\x04';
 
 }  // namespace
 
@@ -62,6 +63,7 @@ int LineEditor::Impl::NextCharacter(wchar_t* character) {
     }
     char byte = 0;
     if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
+    if (byte == '\0') byte = kControlD;  // typed before the prompt: the terminal, still in line mode, keeps it as NUL
     const size_t length = std::mbrtowc(character, &byte, 1, &state);
     if (length == static_cast<size_t>(-1)) {
       *character = L'\uFFFD';

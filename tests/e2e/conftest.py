@@ -19,10 +19,13 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--long"):
-        for item in items:
-            if "long" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="takes many minutes: run with --long"))
+    for item in items:
+        if "long" not in item.keywords:
+            item.add_marker(pytest.mark.timeout(300))  # a test that hangs is a failure with its name, not a run without end
+        elif config.getoption("--long"):
+            item.add_marker(pytest.mark.timeout(3600))
+        else:
+            item.add_marker(pytest.mark.skip(reason="takes many minutes: run with --long"))
 
 
 def pytest_configure(config):

@@ -42,8 +42,16 @@ class Terminal:
             except OSError:
                 raise EOFError(f"ended without {pattern!r}: {plain!r}") from None
 
-    def wait(self):
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+    def wait(self, seconds=60):
+        """The exit code of the program, which has to end within that time."""
+        end = time.monotonic() + seconds
+        while True:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            if time.monotonic() > end:
+                raise TimeoutError(f"did not end within {seconds} s, showed {self.seen!r}")
+            time.sleep(0.01)
 
 
 @pytest.fixture
@@ -82,6 +90,14 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(chat):
     chat.type("/help\n")
     chat.expect("/reset")
     chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_ctrl_d_typed_during_an_answer_ends_the_program_after_it(chat):
+    chat.type("Say hello.\n")
+    chat.expect(r"hello\.\s*\S+")
+    chat.type("\x04")
+    chat.expect(r"\[\d+ tokens, .*?\]")
     assert chat.wait() == 0
 
 
