@@ -23,6 +23,8 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_kv_pages_used(static_cast<uint64_t>(statistics.cache.blocks_used));
   response.set_kv_pages_total(static_cast<uint64_t>(statistics.cache.blocks_total));
   response.set_kv_pages_cached(static_cast<uint64_t>(statistics.cache.blocks_cached));
+  response.set_kv_page_bytes(static_cast<uint64_t>(statistics.cache.block_bytes));
+  response.set_recurrent_state_bytes(static_cast<uint64_t>(statistics.cache.state_bytes));
   response.set_prompt_tokens(statistics.prompt_tokens);
   response.set_cached_prompt_tokens(statistics.cached_prompt_tokens);
   response.set_generation_tokens(statistics.generation_tokens);
@@ -43,8 +45,6 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
 }
 
 void WriteModel(const LoadedModel& model, v1::StatsResponse& response) {
-  const uint64_t pages = std::max<uint64_t>(response.kv_pages_total(), 1);
-  response.set_kv_page_bytes(model.engine->device().options().cache.bytes / pages);
   response.set_weights_bytes(model.file->size_bytes());
   response.set_fingerprint(model.fingerprint());
   response.set_tokenizer_fingerprint(model.tokenizer_fingerprint());

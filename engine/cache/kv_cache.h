@@ -58,6 +58,8 @@ struct PrefixKey {
 
 struct CacheStats {
   int64_t blocks_total = 0, blocks_used = 0, blocks_cached = 0;  // cached: kept for reuse alone, free on demand
+  int64_t block_bytes = 0;                                       // of each of them
+  int64_t state_bytes = 0;  // of recurrent layers, beside the blocks: live sequences' and kept ones'
   int64_t sequences = 0;
   int64_t prefix_pages = 0;  // known texts' pages, full or not
   uint64_t prefix_tokens_asked = 0, prefix_tokens_reused = 0, pages_evicted = 0;

@@ -199,6 +199,32 @@ TEST(KvCache, LayersWithAWindowNeedTheirWindowsPagesAlone) {
   EXPECT_EQ(sequence->length(), 64 * 80);
 }
 
+TEST(KvCache, TellsTheBytesOfItsPagesAndOfTheStatesBesideThem) {
+  struct Case {
+    CacheLayout layout;
+    uint64_t bytes;
+    bool reuse;
+    int64_t block_bytes, blocks, state_bytes;
+  };
+  // A block has room for the largest layer's page, in whole cache lines. Of states there are those of 8 sequences, and
+  // 16 kept ones.
+  const Case cases[] = {
+      {Layout(), 10 * kBlock + 1023, true, kBlock, 10, 0},
+      {{.groups = {{0, {0}}, {64, {1}}}, .page_bytes = {100, 200}, .state_bytes = {0, 0}}, 1000, true, 256, 3, 0},
+      {RecurrentLayout(), 24 * 256 + 5 * kBlock, true, kBlock, 5, 24 * 256},
+      {RecurrentLayout(), 24 * 256 + 5 * kBlock, false, kBlock, 9, 8 * 256},
+      {{.groups = {}, .page_bytes = {0, 0}, .state_bytes = {100, 256}}, 24 * 384, true, 0, 0, 24 * 384},
+  };
+  for (const Case& c : cases) {
+    const auto cache = *KvCache::Create(c.layout, {.bytes = c.bytes, .max_sequences = 8, .prefix_reuse = c.reuse});
+    const CacheStats stats = cache->Stats();
+    EXPECT_EQ(stats.block_bytes, c.block_bytes);
+    EXPECT_EQ(stats.blocks_total, c.blocks);
+    EXPECT_EQ(stats.state_bytes, c.state_bytes);
+    EXPECT_LE(stats.blocks_total * stats.block_bytes + stats.state_bytes, static_cast<int64_t>(c.bytes));
+  }
+}
+
 TEST(KvCache, BoundsTheSequences) {
   auto cache = Make(Layout(), 60);
   std::vector<std::unique_ptr<Sequence>> all;

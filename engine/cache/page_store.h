@@ -26,6 +26,7 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
   uint8_t* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
 
  private:
   uint8_t* data_ = nullptr;
@@ -39,6 +40,7 @@ class PageStore {
                                                            int64_t total_bytes);
 
   int64_t BlocksOf(int32_t group) const { return layers_of_group_[group]; }
+  int64_t block_bytes() const { return block_bytes_; }
   int64_t total_blocks() const { return total_blocks_; }
   int64_t free_blocks() const { return static_cast<int64_t>(free_blocks_.size()); }
   int64_t cached_blocks() const { return cached_blocks_; }  // of pages that the prefix index alone holds

@@ -264,6 +264,8 @@ int64_t PagedCache::BlocksFor(int64_t tokens) const {
 CacheStats PagedCache::Stats() const {
   CacheStats stats = stats_;
   stats.blocks_total = store_->total_blocks();
+  stats.block_bytes = store_->block_bytes();
+  stats.state_bytes = states_.bytes();
   stats.blocks_cached = store_->cached_blocks();
   stats.prefix_pages = index_.size();
   stats.blocks_used = stats.blocks_total - store_->free_blocks() - stats.blocks_cached;

@@ -27,10 +27,12 @@ const GaugeRow kGauges[] = {
     {"inferd_requests_waiting", "Requests in the worker's queue.", INFERD_FIELD(requests_waiting)},
     {"inferd_kv_pages_used", "Pages of the KV cache in use.", INFERD_FIELD(kv_pages_used)},
     {"inferd_kv_pages", "Pages of the KV cache.", INFERD_FIELD(kv_pages_total)},
-    {"inferd_kv_bytes", "Size of the KV cache.",
+    {"inferd_kv_bytes", "Size of the pages of the KV cache.",
      [](const v1::StatsResponse& stats) {
        return static_cast<double>(stats.kv_pages_total() * stats.kv_page_bytes());
      }},
+    {"inferd_recurrent_state_bytes", "Size of the state of recurrent layers, in the KV cache's pool beside the pages.",
+     INFERD_FIELD(recurrent_state_bytes)},
     {"inferd_kv_pages_cached", "Pages of the KV cache kept for reuse alone, free on demand.",
      INFERD_FIELD(kv_pages_cached)},
     {"inferd_worker_resident_bytes", "Resident memory of the worker.", INFERD_FIELD(resident_bytes)},

@@ -1,9 +1,14 @@
 """/metrics in the eyes of Prometheus, and the log in those of its readers."""
+import os
+import pathlib
 import shutil
 import subprocess
 
 import pytest
-from daemon import of_model, samples, wait_for
+from daemon import Daemon, of_model, samples, wait_for
+
+ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
+POOL = 48 << 20
 
 LABELLED = ["inferd_requests_total", "inferd_prompt_tokens_total", "inferd_generation_tokens_total",
             "inferd_request_duration_seconds_count", "inferd_time_to_first_token_seconds_count"]
@@ -45,3 +50,24 @@ def test_health_and_ready(daemon):
     assert daemon.get("/health")[0] == 200
     status, body = daemon.get("/ready")
     assert status == 200 and "smollm2" in body
+
+
+# Bytes of a page: 64 tokens of one layer's keys and values, by heads, width of a head and type (q8_0: 34 bytes for 32).
+# gemma3's first layers have a window; of the others, the states take a part of the pool.
+PAGES = {"llama": ("llama", "f16", 64 * 2 * 2 * 64 * 2), "llama-q8": ("llama", "q8_0", 64 * 2 * 2 * 64 * 34 // 32),
+         "gemma3": ("gemma3", "f16", None), "lfm2": ("lfm2-dense", "f16", None), "mamba2": ("mamba2-dense", "f16", 0)}
+STATES = {"lfm2", "mamba2"}
+
+
+@pytest.mark.skipif(not (ARCHS / "gemma3.gguf").exists(), reason="the oracles' small models are not on this machine")
+def test_the_bytes_of_pages_and_states_make_up_the_pool(tmp_path):
+    models = [{"name": name, "path": str(ARCHS / f"{file}.gguf"), "kv_cache": {"bytes": POOL, "type": kind}}
+              for name, (file, kind, _) in PAGES.items()]
+    with Daemon(tmp_path, models) as running:
+        values = samples(running)
+    for name, (_, _, expected) in PAGES.items():
+        total, pages, states = (of_model(values, f"inferd_{metric}", name) for metric in ("kv_bytes", "kv_pages", "recurrent_state_bytes"))
+        page = total / pages if pages else 0
+        assert expected in (None, page), name
+        assert (states > 0) == (name in STATES), name
+        assert total + states <= POOL and (name == "mamba2" or POOL - total - states < page), name
