@@ -45,7 +45,7 @@ struct GatewayMetrics::Families {
             "Tokens generated for answered requests.", registry);
   prometheus::Family<prometheus::Counter>& resumed =
       Named(prometheus::BuildCounter(), "inferd_requests_resumed_total",
-            "Requests that went on on another worker process after theirs died.", registry);
+            "Requests that went on on another worker process after theirs had died or been withdrawn.", registry);
   prometheus::Family<prometheus::Counter>& by_version = Named(
       prometheus::BuildCounter(), "inferd_version_requests_total",
       "Requests that a version of a model accepted, by result: ok, error (the server's) or gone (the client left).",

@@ -66,7 +66,7 @@ Generation::Generation(Upstream& upstream, v1::GenerateRequest request, Options 
 
 Generation::~Generation() {
   if (call_) call_->Cancel();
-  if (!gate_held_.empty()) upstream_.gate.Leave(gate_held_);
+  LeaveGate();
 }
 
 void Generation::Cancel() { EndWith(Cancelled("the client is gone")); }
@@ -74,6 +74,7 @@ void Generation::Cancel() { EndWith(Cancelled("the client is gone")); }
 void Generation::EndWith(const absl::Status& status) {
   if (ended_.ok()) ended_ = status;
   if (call_) call_->Cancel();
+  wake_->Notify();
 }
 
 bool Generation::all_finished() const {
@@ -99,7 +100,13 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
     }
     EventBatch got = co_await call_->Next(deadline);
     if (got.events.empty() && !got.end) co_return batch;
-    Record(got.events);
+    if (!Record(got.events)) {
+      // Its file changed, and nobody has noticed yet.
+      std::exchange(call_, nullptr)->Cancel();
+      LeaveGate();
+      failed_ = true;
+      continue;
+    }
     batch.events = std::move(got.events);
     if (got.end) {
       call_.reset();
@@ -110,24 +117,33 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
   }
 }
 
+bool Generation::GivesSameBits(const VersionRoute& version) const {
+  return version.version == version_ || (!fingerprint_.empty() && version.fingerprint == fingerprint_);
+}
+
 const VersionRoute* Generation::ChooseVersion(const ModelRoute& route, bool& coming) const {
   coming = route.coming() || MustBeLoaded(route);
   if (!accepted_) return PickVersion(route, options_.sticky);
-  const VersionRoute* same = route.FindVersion(version_);
-  if (same != nullptr && same->ready()) return same;
-  // The same file under another version gives the same bits.
+  coming = MustBeLoaded(route);
+  const VersionRoute* chosen = nullptr;
   for (const VersionRoute& version : route.versions) {
-    if (version.ready() && !fingerprint_.empty() && version.fingerprint == fingerprint_) return &version;
+    if (!GivesSameBits(version)) continue;
+    if (version.ready() && (chosen == nullptr || version.version == version_)) chosen = &version;
+    coming = coming || version.coming();
   }
-  coming = (same != nullptr && same->coming()) || MustBeLoaded(route);
-  return nullptr;
+  return chosen;
 }
 
 bool Generation::MustBeLoaded(const ModelRoute& route) const {
   if (upstream_.ensure_loaded == nullptr) return false;
   if (!accepted_) return !route.coming() && route.loadable();
-  const VersionRoute* same = route.FindVersion(version_);
-  return same != nullptr && same->unloaded();
+  return std::any_of(route.versions.begin(), route.versions.end(),
+                     [this](const VersionRoute& version) { return version.unloaded() && GivesSameBits(version); });
+}
+
+absl::Status Generation::WhyNoWorker(const ModelRoute* route) const {
+  if (!withdrawn_.ok()) return withdrawn_;
+  return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
 }
 
 Task<absl::Status> Generation::Connect(TimePoint deadline) {
@@ -140,14 +156,12 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
     if (route == nullptr && !accepted_) co_return NotFound("the model '{}' does not exist", request_.model());
     bool coming = false;
     const VersionRoute* version = route == nullptr ? nullptr : ChooseVersion(*route, coming);
-    if (version == nullptr && !coming && !failed_) {
-      co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
-    }
+    if (version == nullptr && !coming && !failed_) co_return WhyNoWorker(route);
     if (!give_up_) {
       bool loads = route != nullptr && route->on_demand;
       give_up_ = now + (accepted_ ? upstream_.resume_wait : loads ? upstream_.load_wait : upstream_.start_wait);
     }
-    if (now >= *give_up_) co_return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
+    if (now >= *give_up_) co_return WhyNoWorker(route);
     TimePoint wait_until = std::min({deadline, options_.deadline, *give_up_});
 
     if (version == nullptr) {
@@ -161,12 +175,12 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
         }
         wait_until = std::min(wait_until, ask_at_);
       }
-      co_await upstream_.routes.WaitForUpdate(table, executor_, wait_until);
+      co_await upstream_.routes.WaitForUpdate(table, executor_, wait_until, wake_);
     } else if (failed_ && table == routed_by_) {
       failed_ = false;
-      co_await upstream_.routes.WaitForUpdate(table, executor_, std::min(wait_until, now + kStaleTableRest));
+      co_await upstream_.routes.WaitForUpdate(table, executor_, std::min(wait_until, now + kStaleTableRest), wake_);
     } else if (std::string key = route->model; IsSuspect() && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
-      co_await upstream_.gate.WaitForTurn(key, executor_, std::min(deadline, options_.deadline));
+      co_await upstream_.gate.WaitForTurn(key, executor_, std::min(deadline, options_.deadline), wake_);
       give_up_.reset();  // it waited for others, not for a worker
     } else {
       if (IsSuspect()) gate_held_ = key;
@@ -184,6 +198,8 @@ void Generation::StartCall(const VersionRoute& version) {
   }
   AddResumeState();
   begun_since_start_ = progress_since_start_ = false;
+  patience_left_ = give_up_ ? *give_up_ - steady_clock::now() : steady_clock::duration(0);
+  goes_on_ = accepted_;
   call_ = GenerateCall::Start(upstream_.workers.Get(version.address), request_,
                               {.deadline = options_.deadline, .request_id = options_.request_id}, executor_);
 }
@@ -201,9 +217,10 @@ void Generation::AddResumeState() {
   }
 }
 
-void Generation::Record(std::vector<v1::GenerateEvent>& events) {
+bool Generation::Record(std::vector<v1::GenerateEvent>& events) {
   bool got_further = false;
   for (const v1::GenerateEvent& event : events) {
+    if (accepted_ && event.has_accepted() && event.accepted().fingerprint() != fingerprint_) return false;
     begun_since_start_ = begun_since_start_ || event.has_accepted();
     if (event.has_accepted() && !accepted_) {
       accepted_ = true;
@@ -229,33 +246,38 @@ void Generation::Record(std::vector<v1::GenerateEvent>& events) {
     }
   }
   // The consumer has seen `accepted` once.
-  if (deaths_ > 0 && accepted_) {
-    std::erase_if(events, [this](const v1::GenerateEvent& event) {
-      return event.has_accepted() && std::exchange(accepted_delivered_, true);
-    });
-  } else if (accepted_) {
-    accepted_delivered_ = true;
-  }
+  if (goes_on_) std::erase_if(events, [](const v1::GenerateEvent& event) { return event.has_accepted(); });
   if (got_further) {
-    progress_since_start_ = true;
+    if (!std::exchange(progress_since_start_, true) && moved_) upstream_.metrics.Resumed(request_.model());
+    moved_ = false;
     give_up_.reset();
-    if (deaths_ > std::exchange(deaths_reported_, deaths_)) upstream_.metrics.Resumed(request_.model());
-    if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
+    withdrawn_ = absl::OkStatus();
+    LeaveGate();
   }
+  return true;
+}
+
+void Generation::LeaveGate() {
+  if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
 }
 
 std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
-  if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
+  LeaveGate();
   if (end.outcome == CallOutcome::kAnswered) {
     if (end.status.ok() && !all_finished()) return Internal("the worker's stream ended before its last choice");
-    // Refused before it began, by a worker that drains or loads: another may take it.
-    bool try_again = absl::IsUnavailable(end.status) && !accepted_;
+    // The worker drains or loads: another takes it, from where it is.
+    const bool try_again = absl::IsUnavailable(end.status) && !(accepted_ && upstream_.shutting_down);
     if (!try_again) return end.status;
+    if (accepted_) withdrawn_ = end.status;
+    if (begun_since_start_) give_up_.reset();
+    if (give_up_) give_up_ = steady_clock::now() + patience_left_;
   }
   // The last event came, only the final status did not.
   if (accepted_ && all_finished()) return absl::OkStatus();
   failed_ = true;
+  moved_ = moved_ || accepted_;
   if (end.outcome != CallOutcome::kWorkerLost) return std::nullopt;
+  moved_ = true;
   ++deaths_;
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();

@@ -1,6 +1,6 @@
 // One request from the first worker to the last token: finds a worker that is ready (waiting, with a bound, for one
-// that is about to be), and when a worker dies goes on where it stopped on the next one of the same version, so that
-// the consumer sees one unbroken stream.
+// that is about to be), and when a worker dies or its time is over (a swap's drain) goes on where it stopped on the
+// next one that gives the same bits, so that the consumer sees one unbroken stream.
 //
 //   Generation generation(upstream, request, {.sticky = hash, .request_id = id}, executor);
 //   while (true) {
@@ -107,11 +107,15 @@ class Generation {
 
   // Starts a call on a ready worker, or leaves call_ null if `deadline` passes first.
   Task<absl::Status> Connect(TimePoint deadline);
+  // Of an accepted request: whether it can go on there.
+  bool GivesSameBits(const VersionRoute& version) const;
   const VersionRoute* ChooseVersion(const ModelRoute& route, bool& coming) const;
   // Whether the version that it waits for comes only when the supervisor is asked for it.
   bool MustBeLoaded(const ModelRoute& route) const;
+  absl::Status WhyNoWorker(const ModelRoute* route) const;
   void StartCall(const VersionRoute& version);
-  void Record(std::vector<v1::GenerateEvent>& events);
+  // False: a worker that gives other bits has taken it.
+  bool Record(std::vector<v1::GenerateEvent>& events);
   // Whether the request goes on after this end of a call; if not, the status to end with.
   std::optional<absl::Status> AfterEnd(const CallEnd& end);
   // Goes on alone (resume_gate.h), so that the next death tells.
@@ -119,6 +123,7 @@ class Generation {
   // Counts a death; whether the request is to blame for it and the one before.
   bool IsPoison();
   void AddResumeState();
+  void LeaveGate();
   bool all_finished() const;
 
   Upstream& upstream_;
@@ -132,6 +137,8 @@ class Generation {
   bool failed_ = false;
   // Why it is to end, from outside; OK: it is not.
   absl::Status ended_;
+  // Ends what it waits for beside a call.
+  const std::shared_ptr<Signal> wake_ = std::make_shared<Signal>(executor_);
   bool checked_ = false;
   // The client brought what it has of an earlier answer.
   const bool resumes_;
@@ -142,20 +149,24 @@ class Generation {
   std::map<uint32_t, Choice> choices_;
   bool prompt_reported_ = false;
 
-  // When to stop waiting for a worker; unset while none is waited for.
+  // When to stop waiting for a worker; unset while none is waited for. Time in a worker's hands does not count.
   std::optional<TimePoint> give_up_;
+  std::chrono::steady_clock::duration patience_left_{0};
+  // How a worker ended it that it had accepted; OK: none did since it last got further.
+  absl::Status withdrawn_;
   // When to ask (again) for an unloaded model.
   TimePoint ask_at_ = TimePoint::min();
   int deaths_ = 0;
   // Since it got further: deaths while it was computed, and others.
   int blamed_deaths_ = 0;
   int other_deaths_ = 0;
-  // Deaths after which it went on, as the metrics know.
-  int deaths_reported_ = 0;
+  // It has lost its worker and not got further since.
+  bool moved_ = false;
   // Of the newest call: the worker has said that it computes it; tokens came.
   bool begun_since_start_ = false;
   bool progress_since_start_ = false;
-  bool accepted_delivered_ = false;
+  // The newest call goes on with an accepted request.
+  bool goes_on_ = false;
   // Key of the gate that this generation holds; empty: none.
   std::string gate_held_;
   const std::shared_ptr<void> running_;

@@ -1,143 +1,11 @@
-// Generations against real worker processes that are killed, restarted, late and wrong.
-// Long because each way in which a worker can be missing is a case over the same fixture.
+// Generations against real worker processes that are late, full and wrong.
 #include "gateway/routing/generation.h"
 
-#include <grpcpp/grpcpp.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
-#include <cstdlib>
-#include <functional>
-#include <future>
-
-#include "config/base/status.h"
-#include "gateway/http/io_pool.h"
-#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/openai/errors.h"
-#include "gateway/routing/generation_set.h"
-#include "gateway/routing/poison_list.h"
-#include "gateway/routing/resume_gate.h"
-#include "gateway/routing/route_table.h"
-#include "gateway/routing/routes.h"
-#include "gateway/routing/worker_pool.h"
-#include "gateway/testing/stub_process.h"
-#include "inferd/v1/admin.pb.h"
+#include "gateway/testing/generation_fixture.h"
 
 namespace inferd::gateway {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-using std::chrono::steady_clock;
-
-struct Outcome {
-  std::string text;
-  int accepted = 0;
-  uint32_t completion_tokens = 0;
-  absl::Status status;
-};
-
-class GenerationTest : public testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/inferd-generation-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-    address_ = "unix:" + folder_ + "/w.sock";
-    SetState("READY");
-  }
-  void TearDown() override {
-    pool_.Stop();
-    unlink((folder_ + "/w.sock").c_str());
-    rmdir(folder_.c_str());
-  }
-
-  void SetState(const std::string& state) {
-    v1::RouteSnapshot snapshot;
-    snapshot.set_revision(++revision_);
-    v1::Route* route = snapshot.add_routes();
-    route->set_model("chat");
-    route->set_on_demand(state == "UNLOADED");
-    v1::RouteVersion* version = route->add_versions();
-    version->set_version(1);
-    version->set_weight(100);
-    version->set_address(address_);
-    version->set_state(state);
-    version->set_fingerprint("fp_0123456789abcdef");
-    routes_.Update(std::make_shared<const RouteTable>(snapshot));
-  }
-
-  std::vector<std::string> StubArguments() { return {"--listen", address_, "--model", "chat"}; }
-
-  static v1::GenerateRequest Request(const std::string& prompt, uint32_t choices = 1) {
-    v1::GenerateRequest request;
-    request.set_model("chat");
-    request.set_text(prompt);
-    request.set_choices(choices);
-    return request;
-  }
-
-  // Runs to the end on a thread of the pool; counts the deltas that came so far in `deltas_`.
-  std::future<Outcome> Run(v1::GenerateRequest request, Generation::Options options = {}) {
-    Executor executor = pool_.Next();
-    return boost::asio::co_spawn(executor, Consume(std::move(request), std::move(options), executor),
-                                 boost::asio::use_future);
-  }
-
-  Task<Outcome> Consume(v1::GenerateRequest request, Generation::Options options, Executor executor) {
-    Outcome outcome;
-    std::vector<v1::GenerateRequest> requests;
-    requests.push_back(std::move(request));
-    GenerationSet set(upstream_, std::move(requests), options, executor);
-    while (true) {
-      GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
-      for (const auto& [prompt, event] : batch.events) {
-        outcome.accepted += event.has_accepted();
-        if (event.has_delta()) {
-          ++deltas_;
-          if (event.delta().choice() == 0) outcome.text += event.delta().text();
-        }
-        if (event.has_finished()) outcome.completion_tokens += event.finished().usage().completion_tokens();
-      }
-      if (cancel_at_ > 0 && deltas_ >= cancel_at_) set.Cancel();
-      if (batch.end) {
-        outcome.status = *batch.end;
-        co_return outcome;
-      }
-    }
-  }
-
-  void WaitForDeltas(int count) {
-    auto end = steady_clock::now() + seconds(20);
-    while (deltas_ < count && steady_clock::now() < end) std::this_thread::yield();
-    ASSERT_GE(deltas_, count);
-  }
-
-  void KillWhileItWaits(int times, const std::function<void()>& start);
-
-  static std::string Words(int count) {
-    std::string text;
-    for (int i = 0; i < count; ++i) text += fmt::format("w{} ", i);
-    return text;
-  }
-
-  std::string folder_;
-  std::string address_;
-  uint64_t revision_ = 0;
-  Routes routes_;
-  WorkerPool workers_;
-  FakeClock clock_;
-  PoisonList poison_{clock_};
-  ResumeGate gate_;
-  GatewayMetrics metrics_;
-  Upstream upstream_{routes_, workers_, poison_, gate_, metrics_};
-  std::atomic<int> deltas_{0};
-  std::atomic<int> cancel_at_{0};
-  IoPool pool_{2};
-};
 
 TEST_F(GenerationTest, GivesAllEventsInOrder) {
   StubProcess stub(StubArguments());
@@ -145,134 +13,6 @@ TEST_F(GenerationTest, GivesAllEventsInOrder) {
   EXPECT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(outcome.text, Words(3000));
   EXPECT_EQ(outcome.accepted, 1);
-}
-
-TEST_F(GenerationTest, GoesOnWithTheSameBytesAfterAKill) {
-  StubProcess stub(StubArguments());
-  for (uint32_t choices : {1u, 3u}) {
-    deltas_ = 0;
-    std::future<Outcome> result = Run(Request("tokens=60 delay_us=5000", choices));
-    WaitForDeltas(7);
-    stub.Kill();
-    SetState("CRASHED");
-    stub.Start();
-    SetState("READY");
-    Outcome outcome = result.get();
-    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-    EXPECT_EQ(outcome.text, Words(60));
-    EXPECT_EQ(outcome.accepted, 1);
-    EXPECT_EQ(outcome.completion_tokens, 60 * choices);
-  }
-}
-
-TEST_F(GenerationTest, SurvivesManyDeathsWhileItGetsFurther) {
-  StubProcess stub(StubArguments());
-  std::future<Outcome> result = Run(Request("tokens=80 delay_us=5000"));
-  for (int i = 1; i <= 4; ++i) {
-    WaitForDeltas(i * 10);
-    stub.Kill();
-    stub.Start();
-  }
-  EXPECT_EQ(result.get().text, Words(80));
-}
-
-TEST_F(GenerationTest, ARequestThatKillsTwoWorkersIsRefusedForAWhile) {
-  StubProcess stub(StubArguments());
-  std::future<Outcome> result = Run(Request("tokens=10 die_at=4"));
-  stub.WaitForDeath();
-  stub.Start();
-  stub.WaitForDeath();
-  stub.Start();
-  Outcome outcome = result.get();
-  EXPECT_TRUE(absl::IsInternal(outcome.status)) << outcome.status;
-  EXPECT_EQ(outcome.text, Words(4));
-  EXPECT_TRUE(absl::IsFailedPrecondition(Run(Request("tokens=10 die_at=4")).get().status));
-  EXPECT_EQ(Run(Request("tokens=10")).get().text, Words(10));
-  clock_.Advance(PoisonList::kRefusedFor);
-  EXPECT_FALSE(poison_.Contains(Request("tokens=10 die_at=4")));
-}
-
-TEST_F(GenerationTest, WaitsForTheNextWorkerFromTheDeathOn) {
-  upstream_.start_wait = milliseconds(100);
-  upstream_.resume_wait = seconds(20);
-  StubProcess stub(StubArguments());
-  // Without a token for longer than it would have waited at the start.
-  std::future<Outcome> result = Run(Request("tokens=2 delay_us=300000 die_at=0"));
-  stub.WaitForDeath();
-  stub.Start();
-  stub.WaitForDeath();
-  absl::Status status = result.get().status;
-  EXPECT_TRUE(absl::IsInternal(status)) << status;  // it reached the second worker
-}
-
-// Started to hold what is "queued", so often killed in the middle.
-void GenerationTest::KillWhileItWaits(int times, const std::function<void()>& start) {
-  std::vector<std::string> arguments = StubArguments();
-  arguments.insert(arguments.end(), {"--hold-queue", "yes"});
-  for (int i = 0; i < times; ++i) {
-    StubProcess stub(arguments);
-    if (i == 0) start();
-    const auto worker = v1::Worker::NewStub(MakeChannel(address_));
-    const auto end = steady_clock::now() + seconds(20);
-    v1::StatsResponse stats;
-    while (stats.requests_waiting() == 0 && steady_clock::now() < end) {
-      grpc::ClientContext context;
-      context.set_wait_for_ready(true);
-      worker->Stats(&context, {}, &stats);
-    }
-    ASSERT_EQ(stats.requests_waiting(), 1u);
-  }
-}
-
-TEST_F(GenerationTest, ARequestThatWaitsInAQueueIsNotBlamedForDeaths) {
-  const std::string prompt = "tokens=3 queued=1";
-  std::future<Outcome> result;
-  KillWhileItWaits(3, [&] { result = Run(Request(prompt)); });
-  StubProcess stub(StubArguments());
-  Outcome outcome = result.get();
-  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.text, Words(3));
-}
-
-TEST_F(GenerationTest, AResumedRequestThatWaitsInAQueueIsNotBlamedForDeaths) {
-  const std::string prompt = "tokens=9 queued=1 delay_us=20000";
-  std::future<Outcome> result;
-  {
-    StubProcess stub(StubArguments());
-    result = Run(Request(prompt));
-    WaitForDeltas(2);
-  }
-  KillWhileItWaits(2, [] {});
-  StubProcess stub(StubArguments());
-  Outcome outcome = result.get();
-  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.text, Words(9));
-}
-
-// Which may kill before it is known to be computed.
-TEST_F(GenerationTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
-  std::future<Outcome> result;
-  KillWhileItWaits(4, [&] { result = Run(Request("tokens=3 queued=1")); });
-  EXPECT_TRUE(absl::IsInternal(result.get().status));
-  EXPECT_TRUE(poison_.Contains(Request("tokens=3 queued=1")));
-}
-
-TEST_F(GenerationTest, TheInnocentBesideAKillerGoOn) {
-  StubProcess stub(StubArguments());
-  std::vector<std::future<Outcome>> innocent;
-  for (int i = 0; i < 8; ++i) innocent.push_back(Run(Request("tokens=300 delay_us=3000")));
-  WaitForDeltas(20);
-  std::future<Outcome> killer = Run(Request("tokens=10 die_at=2"));
-  stub.WaitForDeath();
-  stub.Start();
-  stub.WaitForDeath();
-  stub.Start();
-  EXPECT_TRUE(absl::IsInternal(killer.get().status));
-  for (auto& result : innocent) {
-    Outcome outcome = result.get();
-    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-    EXPECT_EQ(outcome.text, Words(300));
-  }
 }
 
 TEST_F(GenerationTest, WaitsForAModelThatIsComing) {
@@ -365,6 +105,21 @@ TEST_F(GenerationTest, CancelEndsItAtOnce) {
   EXPECT_TRUE(absl::IsCancelled(Run(Request("tokens=100000 delay_us=5000")).get().status));
 }
 
+TEST_F(GenerationTest, CancelEndsAWaitForAModelAtOnce) {
+  upstream_.start_wait = std::chrono::hours(1);
+  SetState("LOADING");
+  Executor executor = pool_.Next();
+  auto wait = [&]() -> Task<absl::Status> {
+    Generation generation(upstream_, Request("tokens=2"), {}, executor);
+    boost::asio::post(executor, [&] { generation.Cancel(); });
+    const GenerationBatch batch = co_await generation.Next(TimePoint::max());
+    co_return batch.end.value_or(absl::OkStatus());
+  };
+  auto result = boost::asio::co_spawn(executor, wait(), boost::asio::use_future);
+  ASSERT_EQ(result.wait_for(seconds(60)), std::future_status::ready);
+  EXPECT_TRUE(absl::IsCancelled(result.get()));
+}
+
 TEST_F(GenerationTest, ThoseThatRunAndThoseThatWaitAreToldWhenTheTimeIsOver) {
   StubProcess stub(StubArguments());
   std::future<Outcome> running = Run(Request("tokens=100000 delay_us=5000"));
@@ -372,7 +127,6 @@ TEST_F(GenerationTest, ThoseThatRunAndThoseThatWaitAreToldWhenTheTimeIsOver) {
   SetState("LOADING");
   std::future<Outcome> waiting = Run(Request("tokens=2"));
   upstream_.running.EndAll(Unavailable("over"));
-  SetState("LOADING");  // who waits for a table looks up
   for (std::future<Outcome>* result : {&running, &waiting}) {
     Outcome outcome = result->get();
     EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;

@@ -5,9 +5,8 @@
 namespace inferd::gateway {
 
 struct ResumeGate::Waiter {
-  explicit Waiter(const Executor& on) : executor(on), turn(on) {}
   Executor executor;
-  Signal turn;
+  std::shared_ptr<Signal> turn;
 };
 
 bool ResumeGate::TryEnter(const std::string& key) {
@@ -25,19 +24,20 @@ void ResumeGate::Leave(const std::string& key) {
     entries_.erase(entry);
   }
   for (const auto& weak : waiters) {
-    if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->turn.Notify(); });
+    if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->turn->Notify(); });
   }
 }
 
-Task<void> ResumeGate::WaitForTurn(std::string key, Executor executor, TimePoint deadline) {
-  auto waiter = std::make_shared<Waiter>(executor);
+Task<void> ResumeGate::WaitForTurn(std::string key, Executor executor, TimePoint deadline,
+                                   std::shared_ptr<Signal> turn) {
+  auto waiter = std::make_shared<Waiter>(Waiter{executor, std::move(turn)});
   {
     absl::MutexLock lock(&mutex_);
     auto entry = entries_.find(key);
     if (entry == entries_.end() || !entry->second.taken) co_return;
     entry->second.waiters.push_back(waiter);
   }
-  co_await waiter->turn.Wait(deadline);
+  co_await waiter->turn->Wait(deadline);
 }
 
 }  // namespace inferd::gateway

@@ -21,8 +21,8 @@ class ResumeGate {
   // True: the caller is the one that may start for `key`, until Leave().
   bool TryEnter(const std::string& key);
   void Leave(const std::string& key);
-  // Until someone leaves, or the deadline; then TryEnter() again. Runs on `executor`.
-  Task<void> WaitForTurn(std::string key, Executor executor, TimePoint deadline);
+  // Until someone leaves, the deadline, or somebody else notifies `turn`; then TryEnter() again. Runs on `executor`.
+  Task<void> WaitForTurn(std::string key, Executor executor, TimePoint deadline, std::shared_ptr<Signal> turn);
 
  private:
   struct Waiter;

@@ -6,9 +6,8 @@
 namespace inferd::gateway {
 
 struct Routes::Waiter {
-  explicit Waiter(const Executor& on) : executor(on), updated(on) {}
   Executor executor;
-  Signal updated;
+  std::shared_ptr<Signal> updated;
 };
 
 Routes::Routes() : table_(std::make_shared<const RouteTable>()) {}
@@ -32,19 +31,21 @@ void Routes::Update(std::shared_ptr<const RouteTable> table) {
     waiters = std::exchange(waiters_, {});
   }
   for (const auto& weak : waiters) {
-    if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->updated.Notify(); });
+    if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->updated->Notify(); });
   }
   if (on_update_) on_update_(*table);
 }
 
-Task<void> Routes::WaitForUpdate(std::shared_ptr<const RouteTable> seen, Executor executor, TimePoint deadline) {
-  auto waiter = std::make_shared<Waiter>(executor);
+Task<void> Routes::WaitForUpdate(std::shared_ptr<const RouteTable> seen, Executor executor, TimePoint deadline,
+                                 std::shared_ptr<Signal> woken) {
+  if (woken == nullptr) woken = std::make_shared<Signal>(executor);
+  auto waiter = std::make_shared<Waiter>(Waiter{executor, std::move(woken)});
   {
     absl::MutexLock lock(&mutex_);
     if (table_ != seen) co_return;
     waiters_.push_back(waiter);
   }
-  co_await waiter->updated.Wait(deadline);
+  co_await waiter->updated->Wait(deadline);
 }
 
 }  // namespace inferd::gateway

@@ -27,8 +27,10 @@ class Routes {
   // Called after each update, on the thread that made it. To be set before the first.
   void OnUpdate(std::function<void(const RouteTable&)> callback) { on_update_ = std::move(callback); }
 
-  // Until Current() differs from `seen`, or the deadline; runs on `executor`.
-  Task<void> WaitForUpdate(std::shared_ptr<const RouteTable> seen, Executor executor, TimePoint deadline);
+  // Until Current() differs from `seen`, or the deadline; runs on `executor`. `woken`, if given, is what is waited for:
+  // who notifies it ends the wait, too.
+  Task<void> WaitForUpdate(std::shared_ptr<const RouteTable> seen, Executor executor, TimePoint deadline,
+                           std::shared_ptr<Signal> woken = nullptr);
 
  private:
   struct Waiter;

@@ -1,6 +1,8 @@
 // gateway-stub: plays a worker, the supervisor's admin service, or both.
 //
 //   gateway-stub --listen unix:/tmp/w.sock --model chat   [--together 2: models are listed for two at a time]
+//                [--version 2 --fingerprint fp_1: as it says of itself] [--withdraw-at 5, --hold-queue yes:
+//                stub_worker.h]
 //   gateway-stub --admin unix:/tmp/admin.sock --route chat=unix:/tmp/w.sock --route chat2=unix:/tmp/w2.sock
 #include <grpcpp/grpcpp.h>
 
@@ -63,23 +65,26 @@ void AddRoute(const std::string& text, v1::RouteSnapshot& snapshot) {
 }
 
 int Run(const std::vector<std::string>& arguments) {
-  std::string listen, admin, model = "chat";
+  std::string listen, admin;
   int together = 0;
-  bool holds_queue = false;
+  StubOptions options;
   v1::RouteSnapshot snapshot;
   snapshot.set_revision(1);
   for (size_t i = 0; i + 1 < arguments.size(); i += 2) {
     const std::string& value = arguments[i + 1];
     if (arguments[i] == "--listen") listen = value;
     if (arguments[i] == "--admin") admin = value;
-    if (arguments[i] == "--model") model = value;
+    if (arguments[i] == "--model") options.model = value;
+    if (arguments[i] == "--version") options.version = static_cast<uint64_t>(std::atoi(value.c_str()));
+    if (arguments[i] == "--fingerprint") options.fingerprint = value;
+    if (arguments[i] == "--withdraw-at") options.withdraw_at = std::atoi(value.c_str());
     if (arguments[i] == "--together") together = std::atoi(value.c_str());
-    if (arguments[i] == "--hold-queue") holds_queue = value == "yes";
+    if (arguments[i] == "--hold-queue") options.holds_queue = value == "yes";
     if (arguments[i] == "--route") AddRoute(value, snapshot);
   }
-  StubInference inference(model, holds_queue);
+  StubInference inference(options);
   inference.set_together(together);
-  StubWorker worker(inference, model);
+  StubWorker worker(inference, options.model);
   StubAdmin supervisor(snapshot);
   std::vector<std::unique_ptr<grpc::Server>> servers;
   if (!listen.empty()) {

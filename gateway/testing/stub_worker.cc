@@ -69,21 +69,22 @@ void WaitForTick(std::chrono::microseconds tick) {
 // One call of Generate: what the prompt asks for, token by token.
 class Script {
  public:
-  Script(const v1::GenerateRequest& request, grpc::ServerContext& context,
+  Script(const StubOptions& options, const v1::GenerateRequest& request, grpc::ServerContext& context,
          grpc::ServerWriter<v1::GenerateEvent>& writer)
-      : request_(request),
+      : options_(options),
+        request_(request),
         context_(context),
         writer_(writer),
         prompt_(PromptOf(request)),
         tokens_(NumberOption(prompt_, "tokens", 8)),
         limit_(request.limits().has_max_tokens() ? static_cast<int>(request.limits().max_tokens()) : 1 << 30) {}
 
-  bool SendAccepted(const std::string& model) {
+  bool SendAccepted() {
     v1::GenerateEvent event;
     event.mutable_accepted()->set_prompt_tokens(PromptTokens(request_));
-    event.mutable_accepted()->set_fingerprint("fp_0123456789abcdef");
-    event.mutable_accepted()->set_model(model);
-    event.mutable_accepted()->set_model_version(1);
+    event.mutable_accepted()->set_fingerprint(options_.fingerprint);
+    event.mutable_accepted()->set_model(options_.model);
+    event.mutable_accepted()->set_model_version(options_.version);
     event.mutable_accepted()->set_seed(request_.has_seed() ? request_.seed() : 7);
     event.mutable_accepted()->set_rendered_unix_seconds(kRenderedUnixSeconds);
     return writer_.Write(event);
@@ -99,6 +100,7 @@ class Script {
     for (int i = 0; i < count; ++i) {
       if (delay.count() > 0) Compute(delay);
       if (tick.count() > 0) WaitForTick(tick);
+      if (i == options_.withdraw_at) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the model is shutting down");
       if (i == die_at) kill(getpid(), SIGKILL);
       if (i == fail_at) return grpc::Status(static_cast<grpc::StatusCode>(NumberOption(prompt_, "fail", 13)), "failed");
       for (uint32_t choice = 0; choice < std::max(1u, request_.choices()); ++choice) {
@@ -161,6 +163,7 @@ class Script {
     writer_.Write(event);
   }
 
+  const StubOptions& options_;
   const v1::GenerateRequest& request_;
   grpc::ServerContext& context_;
   grpc::ServerWriter<v1::GenerateEvent>& writer_;
@@ -195,15 +198,15 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a continuation without the time of its prompt");
   }
   // As in the queue of a worker that has others to serve.
-  if (holds_queue_ && NumberOption(PromptOf(*request), "queued", 0) != 0) {
+  if (options_.holds_queue && NumberOption(PromptOf(*request), "queued", 0) != 0) {
     ++waiting_;
     while (!context->IsCancelled()) Compute(std::chrono::milliseconds(5));
     --waiting_;
     return grpc::Status::CANCELLED;
   }
   ++running_;
-  Script script(*request, *context, *writer);
-  grpc::Status status = script.SendAccepted(model_) ? script.SendTokens() : grpc::Status::CANCELLED;
+  Script script(options_, *request, *context, *writer);
+  grpc::Status status = script.SendAccepted() ? script.SendTokens() : grpc::Status::CANCELLED;
   --running_;
   if (status.error_code() == grpc::StatusCode::CANCELLED) ++cancelled_;
   return status;
@@ -248,7 +251,7 @@ grpc::Status StubInference::ListModels(grpc::ServerContext* context, const v1::L
   absl::Notification never;
   while (listed_ < together_ && !context->IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(5));
   v1::ModelInfo* model = response->add_models();
-  model->set_name(model_);
+  model->set_name(options_.model);
   model->set_architecture("stub");
   model->set_context_tokens(4096);
   model->set_parameters(1000);

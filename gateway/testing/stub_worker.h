@@ -21,9 +21,19 @@
 
 namespace inferd::gateway {
 
+struct StubOptions {
+  std::string model = "chat";
+  uint64_t version = 1;
+  std::string fingerprint = "fp_0123456789abcdef";
+  // Keeps "queued" calls for ever.
+  bool holds_queue = false;
+  // Ends every call before this token as a worker does whose drain is over; negative: none.
+  int withdraw_at = -1;
+};
+
 class StubInference : public v1::Inference::Service {
  public:
-  StubInference(std::string model, bool holds_queue) : model_(std::move(model)), holds_queue_(holds_queue) {}
+  explicit StubInference(StubOptions options) : options_(std::move(options)) {}
 
   grpc::Status Generate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                         grpc::ServerWriter<v1::GenerateEvent>* writer) override;
@@ -52,10 +62,9 @@ class StubInference : public v1::Inference::Service {
   int waiting() const { return waiting_; }
 
  private:
-  const std::string model_;
+  const StubOptions options_;
   int together_ = 0;
   std::atomic<int> listed_{0};
-  const bool holds_queue_;
   std::atomic<int> cancelled_{0};
   std::atomic<int> running_{0};
   std::atomic<int> waiting_{0};

@@ -43,13 +43,20 @@ class Choices:
             raise ValueError(json.dumps(body["error"]))
         brought = False
         for choice in body["choices"]:
-            into = self.choices.setdefault(choice["index"], {"text": "", "logprobs": [], "finish": None})
+            into = self.choices.setdefault(choice["index"], {"text": "", "reasoning": "", "calls": {}, "logprobs": [], "finish": None})
             message = choice.get("message") or choice.get("delta") or {}
             into["text"] += choice.get("text") or message.get("content") or ""
+            into["reasoning"] += message.get("reasoning_content") or ""
+            for place, call in enumerate(message.get("tool_calls") or []):
+                known = into["calls"].setdefault(call.get("index", place), {"id": "", "name": "", "arguments": ""})
+                known["id"] += call.get("id") or ""
+                known["name"] += call["function"].get("name") or ""
+                known["arguments"] += call["function"].get("arguments") or ""
             logprobs = choice.get("logprobs") or {}
-            into["logprobs"] += list(zip(logprobs.get("tokens", []), logprobs.get("token_logprobs", [])))
+            into["logprobs"] += list(zip(logprobs.get("tokens", []), logprobs.get("token_logprobs", []))) + (logprobs.get("content") or [])
             into["finish"] = choice.get("finish_reason") or into["finish"]
-            brought = brought or bool(choice.get("text") or message.get("content") or logprobs.get("tokens"))
+            brought = brought or bool(choice.get("text") or any(message.get(key) for key in ("content", "reasoning_content", "tool_calls"))
+                                      or logprobs.get("tokens"))
         usage = body.get("usage")
         if usage:
             self.usage = (usage["prompt_tokens"], usage["completion_tokens"])
@@ -73,10 +80,10 @@ def read_events(answer, choices, times):
     raise ConnectionError("the stream ended without [DONE]")
 
 
-def ask(port, path, body, connection=None, timeout=120):
-    """One request; with `connection` on a kept one."""
+def ask(port, path, body, connection=None, timeout=120, times=None):
+    """One request; with `connection` on a kept one. `times` grows while the answer comes."""
     own = connection or http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
-    times = []
+    times = [] if times is None else times
     answer = None
     try:
         own.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})

@@ -1,13 +1,10 @@
-"""What a swap or reload tells: plan, progress, which file answers, and those whose time is over."""
+"""What a swap or reload tells: plan, progress, and which file answers."""
 import json
 import os
-import threading
 
 import pytest
-from conftest import smollm2
-from daemon import Daemon, wait_for
-from load import ask
-from test_process_faults import metric, quick, tiny_path, worker_of  # noqa: F401  (tiny_path is a fixture)
+from daemon import Daemon
+from test_process_faults import tiny_path  # noqa: F401  (tiny_path is a fixture)
 from test_processes_models import complete, tiny
 
 
@@ -74,17 +71,3 @@ def test_a_swap_tells_its_progress(tmp_path, tiny_path):  # noqa: F811
         assert result.returncode == 0 and daemon.is_ready()
         result = daemon.inferctl("unload", "tiny")
         assert result.returncode == 0 and {"tiny@2: DRAINING", "tiny@2: gone"} & set(result.stderr.splitlines()), result
-
-
-def test_requests_beyond_the_drain_of_a_swap_are_told_so(tmp_path, model_path):
-    body = {"model": "smollm2", "prompt": "Count:", "max_tokens": 1900, "temperature": 0, "ignore_eos": True, "stream": True}
-    with Daemon(tmp_path, [smollm2(model_path)], quick(drain="60s")) as daemon:
-        answers = []
-        running = threading.Thread(target=lambda: answers.append(ask(daemon.http_port, "/v1/completions", body)))
-        running.start()
-        wait_for(lambda: metric(daemon, "inferd_requests_running{") == 1, 20, "a running request")
-        assert daemon.inferctl("swap", "smollm2", "--drain", "300ms").returncode == 0
-        running.join(60)
-        assert answers and "shutting down" in str(answers[0].error), answers[0].error
-        wait_for(lambda: len(daemon.status()["workers"]) == 1, 20, "the old worker's end")
-        assert worker_of(daemon, "smollm2")["version"] == 2

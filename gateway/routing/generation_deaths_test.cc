@@ -1,0 +1,204 @@
+// Generations whose workers die, or are withdrawn, in the middle.
+#include "gateway/routing/generation.h"
+#include "gateway/testing/generation_fixture.h"
+
+namespace inferd::gateway {
+namespace {
+
+TEST_F(GenerationTest, GoesOnWithTheSameBytesAfterAKill) {
+  StubProcess stub(StubArguments());
+  for (uint32_t choices : {1u, 3u}) {
+    deltas_ = 0;
+    std::future<Outcome> result = Run(Request("tokens=60 delay_us=5000", choices));
+    WaitForDeltas(7);
+    stub.Kill();
+    SetState("CRASHED");
+    stub.Start();
+    SetState("READY");
+    Outcome outcome = result.get();
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.text, Words(60));
+    EXPECT_EQ(outcome.accepted, 1);
+    EXPECT_EQ(outcome.completion_tokens, 60 * choices);
+  }
+}
+
+TEST_F(GenerationTest, SurvivesManyDeathsWhileItGetsFurther) {
+  StubProcess stub(StubArguments());
+  std::future<Outcome> result = Run(Request("tokens=80 delay_us=5000"));
+  for (int i = 1; i <= 4; ++i) {
+    WaitForDeltas(i * 10);
+    stub.Kill();
+    stub.Start();
+  }
+  EXPECT_EQ(result.get().text, Words(80));
+}
+
+TEST_F(GenerationTest, ARequestThatKillsTwoWorkersIsRefusedForAWhile) {
+  StubProcess stub(StubArguments());
+  std::future<Outcome> result = Run(Request("tokens=10 die_at=4 delay_us=20000"));
+  stub.WaitForDeath();
+  stub.Start();
+  stub.WaitForDeath();
+  stub.Start();
+  Outcome outcome = result.get();
+  EXPECT_TRUE(absl::IsInternal(outcome.status)) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(4));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Run(Request("tokens=10 die_at=4 delay_us=20000")).get().status));
+  EXPECT_EQ(Run(Request("tokens=10")).get().text, Words(10));
+  clock_.Advance(PoisonList::kRefusedFor);
+  EXPECT_FALSE(poison_.Contains(Request("tokens=10 die_at=4 delay_us=20000")));
+}
+
+TEST_F(GenerationTest, WaitsForTheNextWorkerFromTheDeathOn) {
+  upstream_.start_wait = milliseconds(100);
+  upstream_.resume_wait = seconds(20);
+  StubProcess stub(StubArguments());
+  // Without a token for longer than it would have waited at the start.
+  std::future<Outcome> result = Run(Request("tokens=2 delay_us=300000 die_at=0"));
+  stub.WaitForDeath();
+  stub.Start();
+  stub.WaitForDeath();
+  absl::Status status = result.get().status;
+  EXPECT_TRUE(absl::IsInternal(status)) << status;  // it reached the second worker
+}
+
+// As at a swap whose drain is over.
+TEST_F(GenerationTest, GoesOnOnAVersionWithTheSameFingerprintWhenItsWorkerIsWithdrawn) {
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--withdraw-at", "20"});
+  StubProcess old(arguments);
+  StubProcess stub(SecondStubArguments(kFingerprint));
+  for (uint32_t choices : {1u, 3u}) {
+    SetVersions("READY", "", "");
+    deltas_ = 0;
+    std::future<Outcome> result = Run(Request("tokens=40 delay_us=5000", choices));
+    WaitForDeltas(2);
+    SetVersions("", "READY", kFingerprint);
+    Outcome outcome = result.get();
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.text, Words(40));
+    EXPECT_EQ(outcome.accepted, 1);
+    EXPECT_EQ(outcome.completion_tokens, 40 * choices);
+  }
+}
+
+TEST_F(GenerationTest, IsToldThatItsWorkerIsWithdrawnWhereNoVersionGivesTheSameBits) {
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--withdraw-at", "20"});
+  StubProcess old(arguments);
+  StubProcess stub(SecondStubArguments("fp_other"));
+  std::future<Outcome> result = Run(Request("tokens=40 delay_us=5000"));
+  WaitForDeltas(2);
+  SetVersions("", "READY", "fp_other");
+  Outcome outcome = result.get();
+  EXPECT_EQ(MessageOf(outcome.status), "the model is shutting down");
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status));
+  EXPECT_EQ(outcome.text, Words(20));
+}
+
+TEST_F(GenerationTest, WaitsForAVersionWithTheSameFingerprintThatIsComing) {
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--withdraw-at", "9"});
+  StubProcess old(arguments);
+  std::future<Outcome> result = Run(Request("tokens=12 delay_us=5000"));
+  WaitForDeltas(2);
+  SetVersions("", "BACKOFF", kFingerprint);
+  old.Kill();
+  StubProcess stub(SecondStubArguments(kFingerprint));
+  SetVersions("", "READY", kFingerprint);
+  EXPECT_EQ(result.get().text, Words(12));
+}
+
+TEST_F(GenerationTest, IsNotWithdrawnToAnotherWorkerWhileTheDaemonEnds) {
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--withdraw-at", "9"});
+  StubProcess stub(arguments);
+  std::future<Outcome> result = Run(Request("tokens=12 delay_us=5000"));
+  WaitForDeltas(2);
+  upstream_.shutting_down = true;
+  EXPECT_EQ(MessageOf(result.get().status), "the model is shutting down");
+}
+
+// Its file was replaced while it was down, and the supervisor has yet to find out.
+TEST_F(GenerationTest, DoesNotGoOnOnAWorkerThatGivesOtherBits) {
+  std::future<Outcome> result;
+  {
+    StubProcess stub(StubArguments());
+    result = Run(Request("tokens=60 delay_us=5000"));
+    WaitForDeltas(7);
+  }
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--fingerprint", "fp_other"});
+  StubProcess other(arguments);
+  EXPECT_TRUE(WaitForStats([](const v1::StatsResponse& stats) { return stats.rejections().at("cancelled") > 0; }));
+  SetState("FAILED");
+  Outcome outcome = result.get();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status)) << outcome.status;
+  EXPECT_EQ(Words(60).find(outcome.text), 0u);
+}
+
+TEST_F(GenerationTest, TimeInAWorkersHandsDoesNotCountAsWaitingForOne) {
+  upstream_.start_wait = milliseconds(200);
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--withdraw-at", "0"});
+  StubProcess old(arguments);
+  StubProcess stub(SecondStubArguments(kFingerprint));
+  std::future<Outcome> result = Run(Request("tokens=2 delay_us=400000"));
+  SetVersions("", "READY", kFingerprint);
+  EXPECT_EQ(result.get().text, Words(2));
+}
+
+TEST_F(GenerationTest, ARequestThatWaitsInAQueueIsNotBlamedForDeaths) {
+  const std::string prompt = "tokens=3 queued=1";
+  std::future<Outcome> result;
+  KillWhileItWaits(3, [&] { result = Run(Request(prompt)); });
+  StubProcess stub(StubArguments());
+  Outcome outcome = result.get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(3));
+}
+
+TEST_F(GenerationTest, AResumedRequestThatWaitsInAQueueIsNotBlamedForDeaths) {
+  const std::string prompt = "tokens=9 queued=1 delay_us=20000";
+  std::future<Outcome> result;
+  {
+    StubProcess stub(StubArguments());
+    result = Run(Request(prompt));
+    WaitForDeltas(2);
+  }
+  KillWhileItWaits(2, [] {});
+  StubProcess stub(StubArguments());
+  Outcome outcome = result.get();
+  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(9));
+}
+
+// Which may kill before it is known to be computed.
+TEST_F(GenerationTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
+  std::future<Outcome> result;
+  KillWhileItWaits(4, [&] { result = Run(Request("tokens=3 queued=1")); });
+  EXPECT_TRUE(absl::IsInternal(result.get().status));
+  EXPECT_TRUE(poison_.Contains(Request("tokens=3 queued=1")));
+}
+
+TEST_F(GenerationTest, TheInnocentBesideAKillerGoOn) {
+  StubProcess stub(StubArguments());
+  std::vector<std::future<Outcome>> innocent;
+  for (int i = 0; i < 8; ++i) innocent.push_back(Run(Request("tokens=300 delay_us=3000")));
+  WaitForDeltas(20);
+  std::future<Outcome> killer = Run(Request("tokens=10 die_at=2 delay_us=20000"));
+  stub.WaitForDeath();
+  stub.Start();
+  stub.WaitForDeath();
+  stub.Start();
+  EXPECT_TRUE(absl::IsInternal(killer.get().status));
+  for (auto& result : innocent) {
+    Outcome outcome = result.get();
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.text, Words(300));
+  }
+}
+
+}  // namespace
+}  // namespace inferd::gateway
