@@ -1,6 +1,8 @@
 // Rules between options, checked after each option has been read by itself.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "config/base/status.h"
@@ -83,13 +85,18 @@ absl::Status CheckAdminTcp(const Config& config) {
   return absl::OkStatus();
 }
 
-// Two models would take turns at spoiling each other's.
+// Two models would take turns at spoiling each other's, and none may lie where a model does.
 absl::Status CheckSaves(const std::vector<ModelOptions>& models) {
   std::map<std::string, size_t> taken;
+  std::set<std::string> files;
+  for (const ModelOptions& model : models) files.insert({model.path, model.speculation.draft_path});
   for (size_t i = 0; i < models.size(); ++i) {
     const std::string& path = models[i].kv_cache.save;
     if (path.empty()) continue;
     for (const std::string& file : {path, path + ".2"}) {
+      if (files.contains(file)) {
+        return InvalidArgument("models[{}].kv_cache.save: {} is the file of a model", i, file);
+      }
       const auto [other, is_new] = taken.try_emplace(file, i);
       if (is_new) continue;
       return InvalidArgument("models[{}].kv_cache.save: {} is taken by models[{}].kv_cache.save", i, file,

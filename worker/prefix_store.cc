@@ -75,6 +75,18 @@ std::optional<FileHead> ReadHead(int fd) {
   return head;
 }
 
+// Whether the file is empty or of this kind, whole or torn: a write begins with a head of zeros.
+absl::StatusOr<bool> IsOurs(int fd) {
+  FileHead head;
+  const ssize_t got = pread(fd, &head, sizeof(head), 0);
+  if (got < 0) return FromErrno(errno, "reading");
+  const auto begin = BytesOf(head).first(static_cast<size_t>(got));
+  if (std::all_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte == 0; })) return true;
+  FileHead ours;
+  const auto magic = BytesOf(ours).first(std::min(begin.size(), sizeof(ours.magic)));
+  return std::equal(magic.begin(), magic.end(), begin.begin());
+}
+
 class FileSource : public cache::ByteSource {
  public:
   FileSource(int fd, uint64_t bytes) : fd_(fd), left_(bytes) {}
@@ -130,6 +142,8 @@ absl::StatusOr<std::unique_ptr<PrefixStore>> PrefixStore::Open(const std::string
     struct stat status;
     if (fstat(slot.fd.get(), &status) != 0) return FromErrno(errno, slot.path);
     if (!S_ISREG(status.st_mode)) return InvalidArgument("{}: it is no regular file", slot.path);
+    ASSIGN_OR_RETURN(const bool ours, IsOurs(slot.fd.get()));
+    if (!ours) return InvalidArgument("{}: it holds something else than saved prefixes, and stays as it is", slot.path);
     if (fchmod(slot.fd.get(), 0600) != 0) return FromErrno(errno, slot.path);
   }
   return std::unique_ptr<PrefixStore>(new PrefixStore(std::move(slots)));

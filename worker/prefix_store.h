@@ -26,7 +26,8 @@ namespace inferd::worker {
 
 class PrefixStore {
  public:
-  // Makes the files if they are missing. An error names the file: its folder is missing, it is no regular file, ...
+  // Makes the files if they are missing. An error names the file: its folder is missing, it is no regular file, it
+  // holds something else, which is never written over, ...
   static absl::StatusOr<std::unique_ptr<PrefixStore>> Open(const std::string& path);
 
   // Loads the newer file, or the other where that one is of no use, until the deadline; nothing of empty files. Errors

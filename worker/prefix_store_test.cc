@@ -75,7 +75,7 @@ TEST_F(PrefixStoreTest, TheNewerOfTwoFilesCountsAndTheOlderIsWritten) {
 TEST_F(PrefixStoreTest, AFileThatIsSpoiltLeavesTheOther) {
   ASSERT_TRUE(Save(128).ok());
   ASSERT_TRUE(Save(64).ok());
-  for (int64_t offset : {5, 20, 40, 400}) {
+  for (int64_t offset : {10, 20, 40, 400}) {
     Flip(path() + ".2", offset);
     EXPECT_EQ(Load()->tokens, 128) << offset;
     Flip(path() + ".2", offset);
@@ -137,6 +137,27 @@ TEST_F(PrefixStoreTest, AFileThatCannotBeIsAnError) {
   fs::remove(path());
   ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
   EXPECT_FALSE(PrefixStore::Open(path()).ok());
+}
+
+// A path of something else, such as the model, is a slip of the pen.
+TEST_F(PrefixStoreTest, WhatIsNoFileOfPrefixesStaysAsItIs) {
+  for (const std::string& content : {std::string("GGUF\3 and the weights"), std::string("x"), std::string(100, '\n')}) {
+    for (const std::string& file : {path(), path() + ".2"}) {
+      std::ofstream(file) << content;
+      fs::permissions(file, fs::perms(0644));
+      const absl::Status status = PrefixStore::Open(path()).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(std::string(MessageOf(status)), HasSubstr(file + ": it holds something else"));
+      EXPECT_EQ(fs::file_size(file), content.size());
+      EXPECT_EQ(fs::status(file).permissions(), fs::perms(0644));
+      fs::remove(file);
+    }
+  }
+  // What a write that was cut off leaves.
+  for (const std::string& torn : {std::string(32, '\0'), std::string(3, '\0'), std::string("infd")}) {
+    std::ofstream(path()) << torn;
+    EXPECT_TRUE(PrefixStore::Open(path()).ok());
+  }
 }
 
 }  // namespace
