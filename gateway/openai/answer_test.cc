@@ -264,6 +264,23 @@ TEST(TextAnswer, TokensThatAreNotInTheTextTakeNoRoom) {
   }
 }
 
+// Token ids need not spell whole characters.
+TEST(TextAnswer, AnEchoThatIsNoUtf8IsMadeSo) {
+  const TextAnswer::Extras extras{.with_logprobs = true, .echo = {"\xF3\x80\n\xC3\xA9\xDE"}};
+  const std::string shown = "\xEF\xBF\xBD\xEF\xBF\xBD\n\xC3\xA9\xEF\xBF\xBD";
+  const std::vector<v1::GenerateEvent> events = {Accepted(), PromptReport({"\xF3", "\x80", "\n", "\xC3\xA9", "\xDE"}),
+                                                 TextWithLogprob("a"), Finished(v1::Finished::REASON_STOP)};
+  TextAnswer whole(Options(), extras);
+  const json::value body = Whole(whole, events);
+  EXPECT_EQ(body.at("choices").at(0).at("text"), json::value(shown + "a"));
+  EXPECT_EQ(body.at("choices").at(0).at("logprobs").at("text_offset"), (json::array{0, 1, 2, 3, 4, 5}));
+  TextAnswer streamed(Options(), extras);
+  const auto chunks = Chunks(Stream(streamed, events), true);
+  EXPECT_EQ(chunks[0].at("choices").at(0).at("text"), json::value(shown));
+  EXPECT_EQ(chunks[1].at("choices").at(0).at("logprobs").at("text_offset"), (json::array{0, 1, 2, 3, 4}));
+  EXPECT_EQ(chunks[2].at("choices").at(0).at("logprobs").at("text_offset"), json::array{5});
+}
+
 TEST(TextAnswer, EveryChoiceOfAPromptHasItsReport) {
   TextAnswer answer(Options(2), {.with_logprobs = true, .echo = {"One"}});
   v1::GenerateEvent of_second = TextWithLogprob("b");

@@ -5,22 +5,12 @@
 
 #include "config/base/json_string.h"
 #include "gateway/openai/answer.h"
+#include "gateway/openai/valid_text.h"
 
 namespace inferd::gateway {
 namespace {
 
 namespace json = boost::json;
-
-// A token may be part of a character; each byte that is no UTF-8 becomes U+FFFD.
-std::string ReplaceInvalidUtf8(std::string_view bytes) {
-  std::string text;
-  while (!bytes.empty()) {
-    size_t length = Utf8CharacterLength(bytes);
-    text.append(length > 0 ? bytes.substr(0, length) : std::string_view("\xEF\xBF\xBD"));
-    bytes.remove_prefix(std::max<size_t>(length, 1));
-  }
-  return text;
-}
 
 json::value LogprobValue(const v1::TokenLogprob& logprob) {
   if (!logprob.has_logprob()) return nullptr;
@@ -29,7 +19,7 @@ json::value LogprobValue(const v1::TokenLogprob& logprob) {
 
 json::object TokenJson(const v1::TokenLogprob& logprob) {
   json::object object;
-  object["token"] = ReplaceInvalidUtf8(logprob.token());
+  object["token"] = ValidText(logprob.token());
   json::array bytes;
   for (char c : logprob.token()) bytes.push_back(static_cast<unsigned char>(c));
   object["bytes"] = std::move(bytes);
@@ -47,11 +37,14 @@ size_t CountCharacters(std::string_view text) {
 
 size_t EchoPlaces::Next(std::string_view token) {
   const size_t place = characters_;
+  const std::string_view rest = echo_.substr(bytes_);
   // A tokenizer may put a space before the text.
-  if (place == 0 && token.starts_with(' ') && !rest_.starts_with(token)) token.remove_prefix(1);
-  if (!rest_.starts_with(token)) return place;
-  rest_.remove_prefix(token.size());
-  characters_ += CountCharacters(token);
+  if (place == 0 && token.starts_with(' ') && !rest.starts_with(token)) token.remove_prefix(1);
+  if (!rest.starts_with(token)) return place;
+  bytes_ += token.size();
+  for (; next_character_ < bytes_; ++characters_) {
+    next_character_ += std::max<size_t>(1, Utf8CharacterLength(echo_.substr(next_character_)));
+  }
   return place;
 }
 
@@ -64,11 +57,11 @@ json::object ChatLogprob(const v1::TokenLogprob& logprob) {
 }
 
 void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t offset) {
-  tokens_.push_back(json::value(ReplaceInvalidUtf8(logprob.token())));
+  tokens_.push_back(json::value(ValidText(logprob.token())));
   token_logprobs_.push_back(LogprobValue(logprob));
   json::object top;
   for (const v1::TokenLogprob& alternative : logprob.top()) {
-    top[ReplaceInvalidUtf8(alternative.token())] = LogprobValue(alternative);
+    top[ValidText(alternative.token())] = LogprobValue(alternative);
   }
   top_logprobs_.push_back(logprob.has_logprob() ? json::value(std::move(top)) : json::value(nullptr));
   text_offset_.push_back(offset);

@@ -22,13 +22,15 @@ size_t CountCharacters(std::string_view text);
 // the beginning that the tokenizer adds, take no room.
 class EchoPlaces {
  public:
-  explicit EchoPlaces(std::string_view echo) : rest_(echo) {}
-  // Of the next token, in characters.
+  explicit EchoPlaces(std::string_view echo) : echo_(echo) {}
+  // Of the next token, in characters; a byte that is part of none counts as one (U+FFFD).
   size_t Next(std::string_view token);
 
  private:
-  std::string_view rest_;
-  size_t characters_ = 0;
+  std::string_view echo_;
+  size_t bytes_ = 0;           // that tokens spelled
+  size_t characters_ = 0;      // that these began
+  size_t next_character_ = 0;  // where the one after them begins, in bytes
 };
 
 // The four parallel arrays of text completions.

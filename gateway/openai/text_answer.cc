@@ -7,6 +7,7 @@
 
 #include "config/base/json_string.h"
 #include "gateway/openai/completion_request.h"
+#include "gateway/openai/valid_text.h"
 
 namespace inferd::gateway {
 
@@ -14,7 +15,7 @@ namespace json = boost::json;
 
 TextAnswer::TextAnswer(AnswerOptions options, Extras extras)
     : Answer(std::move(options)), extras_(std::move(extras)), choices_(options_.prompts * options_.choices) {
-  for (uint32_t i = 0; i < choices_.size(); ++i) choices_[i].offset = CountCharacters(EchoOf(i));
+  for (uint32_t i = 0; i < choices_.size(); ++i) choices_[i].offset = CountCharacters(ValidText(EchoOf(i)));
 }
 
 std::span<const FieldName> TextAnswer::FieldNames() const { return CompletionFieldNames(); }
@@ -26,7 +27,7 @@ std::string_view TextAnswer::EchoOf(uint32_t choice) const {
 }
 
 void TextAnswer::OnStart(uint32_t choice, std::string* sse) {
-  const std::string_view echo = EchoOf(choice);
+  const std::string echo = ValidText(EchoOf(choice));
   if (sse == nullptr) {
     choices_[choice].text = echo;
   } else if (!echo.empty()) {
