@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "config/base/command_line.h"
 #include "config/base/print.h"
 #include "config/base/status.h"
+#include "engine/gguf/split_name.h"
 #include "engine/model/forward.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/runnable.h"
@@ -65,6 +67,23 @@ absl::Status WriteRows(Runnable& runnable, std::span<const int32_t> tokens, std:
   return absl::OkStatus();
 }
 
+// Writing would cut the file that is mapped.
+absl::Status CheckOutput(const Options& options) {
+  std::vector<std::string> files = {options.path};
+  if (const auto split = gguf::ParseSplitName(options.path)) {
+    for (uint32_t part = 1; part <= split->count; ++part) {
+      files.push_back(gguf::FormatSplitName({split->prefix, part, split->count}));
+    }
+  }
+  for (const std::string& file : files) {
+    std::error_code missing;  // a new file is nobody's
+    if (std::filesystem::equivalent(file, options.output, missing)) {
+      return InvalidArgument("--output {}: is the model", options.output);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Logits(const Options& options) {
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, ParseTokens(options.tokens));
   const auto count = static_cast<int64_t>(tokens.size());
@@ -74,6 +93,7 @@ absl::Status Logits(const Options& options) {
                                                                   .batch_tokens = count,
                                                                   .result_rows = count,
                                                                   .cache_type = options.kv_cache}));
+  RETURN_IF_ERROR(CheckOutput(options));
   std::ofstream output(options.output, std::ios::binary | std::ios::trunc);
   if (!output) return FromErrno(errno, options.output);
   RETURN_IF_ERROR(WriteRows(runnable, tokens, output));

@@ -118,3 +118,17 @@ def test_a_wrong_argument_is_a_usage_error(model_path, tmp_path, arguments, word
     assert result.returncode == 2, result
     assert words in result.stderr.decode(), result
     assert not (tmp_path / "out").exists()
+
+
+def test_logits_are_never_written_over_the_model(tmp_path):
+    model = tmp_path / "a.gguf"
+    assert tool("bench", "--make-model", model, "--shape", "llama-tiny").returncode == 0
+    (tmp_path / "link.gguf").symlink_to(model)
+    assert tool("split", model, "--output", tmp_path / "p", "--max-size", model.stat().st_size // 2).returncode == 0
+    parts = sorted(tmp_path.glob("p-*.gguf"))
+    before = {path: path.read_bytes() for path in [model, *parts]}
+    for source, output in [(model, model), (model, tmp_path / "link.gguf"), (parts[0], parts[1])]:
+        result = tool("logits", source, "--tokens", "1,2", "--output", output)
+        assert result.returncode == 1 and b"is the model" in result.stderr, result
+    assert before == {path: path.read_bytes() for path in before}
+    assert tool("logits", parts[0], "--tokens", "1,2", "--output", tmp_path / "logits").returncode == 0
