@@ -6,6 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/ascii.h"
@@ -66,10 +67,13 @@ absl::StatusOr<ApiKeys> ParseNode(const YAML::Node& root, std::string_view file)
   }
   std::vector<ApiKey> keys;
   std::set<std::string> names;
+  std::map<std::array<uint8_t, 32>, std::string> hashes;
   for (const YAML::Node& node : root["keys"]) {
     std::string place = fmt::format("{}:{}", file, node.Mark().line + 1);
     ASSIGN_OR_RETURN(ApiKey key, ParseKey(node, place));
     if (!names.insert(key.name).second) return InvalidArgument("{}: the name '{}' is given twice", place, key.name);
+    const auto [same, is_new] = hashes.try_emplace(key.sha256, key.name);
+    if (!is_new) return InvalidArgument("{}: '{}' has the sha256 of '{}'", place, key.name, same->second);
     keys.push_back(std::move(key));
   }
   return ApiKeys(std::move(keys));

@@ -54,6 +54,7 @@ TEST(ApiKeys, NamesFileAndLineOfAnError) {
       {"keys:\n- {name: a}", "keys.yaml:2"},
       {fmt::format("keys:\n- {{sha256: {}}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}}}\n- {{name: a, sha256: {}}}", kFoo, kBar), "keys.yaml:3"},
+      {fmt::format("keys:\n- {{name: a, sha256: {0}}}\n- {{name: b, sha256: {0}}}", kFoo), "keys.yaml:3: 'b' has"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, model: x}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, models: []}}", kFoo), "keys.yaml:2"},
       {fmt::format("keys:\n- {{name: a, sha256: {}, requests_per_minute: many}}", kFoo), "keys.yaml:2"},
