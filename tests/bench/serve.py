@@ -35,7 +35,8 @@ def summary(answers, seconds):
     gaps = [gap for answer in good for gap in answer.gaps]
     first = [answer.first_token_seconds for answer in good]
     return {
-        "requests": len(answers), "failed": len(failed), "tokens_per_second": sum(a.completion_tokens for a in good) / seconds,
+        "requests": len(answers), "failed": len(failed), "prompt_tokens": statistics.fmean(a.prompt_tokens for a in good) if good else 0,
+        "tokens_per_second": sum(a.completion_tokens for a in good) / seconds,
         "ttft_p50": percentile(first, 0.5), "ttft_p95": percentile(first, 0.95),
         "gap_p50": percentile(gaps, 0.5), "gap_p99": percentile(gaps, 0.99),
     }
@@ -50,7 +51,7 @@ async def clients(server, arguments):
     """N clients, 115-token prompts, 64 tokens out."""
     out = {}
     for count in arguments.clients:
-        answers, seconds = await streams.closed_loop(server.port, count, arguments.requests, lambda _: 110, 64, seed=count)
+        answers, seconds = await streams.closed_loop(server.port, count, arguments.requests, lambda _: 115, 64, seed=count)
         out[f"{count} clients"] = summary(answers, seconds)
     return out
 
@@ -107,7 +108,7 @@ def measure(server, arguments):
     out = {}
     with server:
         # The first request touches every page of the file.
-        asyncio.run(streams.stream(server.port, streams.text_of(64, "warm"), 8))
+        asyncio.run(streams.calibrate(server.port))
         for name in arguments.only:
             began = time.monotonic()
             try:

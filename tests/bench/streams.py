@@ -7,17 +7,30 @@ import time
 
 LONGEST_SECONDS = 1800
 
-# Common words are one token each in nearly every vocabulary.
+# Common words are one token each in most vocabularies; where they are not, calibrate() finds it.
 WORDS = ("time year people way day man thing woman life child world school state family student group country problem hand "
          "part place case week company system program question work government number night point home water room mother "
          "area money story fact month lot right study book eye job word business issue side kind head house service friend "
          "father power hour game line end member law car city community name").split()
 
 
+tokens_per_word = 1.0
+
+
 def text_of(tokens, seed):
     """About that many tokens of words in an order that only this seed gives, so that no cache knows them."""
     source = random.Random(seed)
-    return " ".join(source.choice(WORDS) for _ in range(max(1, tokens)))
+    return " ".join(source.choice(WORDS) for _ in range(max(1, round(tokens / tokens_per_word))))
+
+
+async def calibrate(port):
+    """Asks the server how many tokens of its model's vocabulary a text has."""
+    global tokens_per_word
+    tokens_per_word = 1.0
+    answer = await stream(port, text_of(200, "calibration"), 1)
+    if not answer.prompt_tokens:
+        raise RuntimeError(f"the server did not count a prompt's tokens: {answer.error}")
+    tokens_per_word = answer.prompt_tokens / 200
 
 
 @dataclasses.dataclass
