@@ -116,6 +116,49 @@ TEST_F(AdminServerTest, TrafficGoesToVersionsThatAreReadyAlone) {
   EXPECT_EQ(SetTraffic({{1, 50}}, "latency>5").error_code(), StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(AdminServerTest, TheVersionWithAllTheTrafficIsNotUnloadedAlone) {
+  daemon.WriteFile("next", "fingerprint two\n");
+  v1::LoadRequest load;
+  load.set_model("other");
+  load.set_path(daemon.Path("next"));
+  v1::LoadResponse loaded;
+  ASSERT_TRUE(Call(&v1::Admin::Stub::Load, load, loaded).ok());
+  v1::UnloadRequest unload;
+  unload.set_model("other");
+  unload.set_version(1);
+  v1::UnloadResponse unloaded;
+  const grpc::Status refused = Call(&v1::Admin::Stub::Unload, unload, unloaded);
+  EXPECT_EQ(refused.error_code(), StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(refused.error_message(),
+            "version 1 has all requests of model \"other\": give them to another version before");
+  unload.set_version(2);  // it has none of them
+  EXPECT_TRUE(Call(&v1::Admin::Stub::Unload, unload, unloaded).ok());
+  unload.set_version(1);  // the last one
+  EXPECT_TRUE(Call(&v1::Admin::Stub::Unload, unload, unloaded).ok());
+  daemon.WaitFor("one worker", [](const auto& now) { return now.workers_size() == 1; });
+}
+
+TEST_F(AdminServerTest, ADrainedModelComesBackWithAllItsVersions) {
+  daemon.WriteFile("next", "fingerprint two\n");
+  v1::LoadRequest load;
+  load.set_model("other");
+  load.set_path(daemon.Path("next"));
+  v1::LoadResponse loaded;
+  ASSERT_TRUE(Call(&v1::Admin::Stub::Load, load, loaded).ok());
+  v1::DrainRequest drain;
+  drain.set_model("other");
+  v1::DrainResponse drained;
+  ASSERT_TRUE(Call(&v1::Admin::Stub::Drain, drain, drained).ok());
+  load.clear_path();
+  ASSERT_TRUE(Call(&v1::Admin::Stub::Load, load, loaded).ok());
+  EXPECT_EQ(loaded.worker().version(), 2u);
+  v1::SetTrafficRequest both;
+  both.set_model("other");
+  (*both.mutable_weights())[1] = 50;
+  (*both.mutable_weights())[2] = 50;
+  EXPECT_TRUE(Call(&v1::Admin::Stub::SetTraffic, both, traffic).ok());
+}
+
 TEST_F(AdminServerTest, RequestsThatDoNotEndInTimeAreCounted) {
   v1::DrainRequest request;
   request.set_model("chat");

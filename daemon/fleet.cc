@@ -128,6 +128,7 @@ void Fleet::Unload(ModelVersion& version, Milliseconds drain, Milliseconds grace
 
 void Fleet::Retire(ModelVersion& version, Milliseconds drain, Milliseconds grace) {
   version.routed = false;
+  version.retired = true;
   version.unloaded = version.start_when_stopped = false;
   Changed();
   const std::string name = version.model->options.name;
@@ -140,7 +141,7 @@ void Fleet::StopLater(const ModelVersion& version, Milliseconds drain, Milliseco
     const auto model = models_.find(name);
     ModelVersion* const found = model == models_.end() ? nullptr : model->second->Find(number);
     // It may be wanted again by now.
-    if (found != nullptr && (found->unloaded || !found->routed)) found->process->Stop(drain);
+    if (found != nullptr && (found->unloaded || found->retired)) found->process->Stop(drain);
   });
 }
 
@@ -158,7 +159,7 @@ void Fleet::OnStopped(const std::string& name, uint64_t number) {
   Model* const model = Find(name);
   ModelVersion* const version = model == nullptr ? nullptr : model->Find(number);
   if (version == nullptr) return;
-  if (!version->routed) return Forget(name, number);
+  if (version->retired) return Forget(name, number);
   if (std::exchange(version->start_when_stopped, false)) version->process->Start();
 }
 
@@ -167,7 +168,7 @@ void Fleet::Forget(const std::string& name, uint64_t number) {
   if (model == models_.end()) return;
   std::erase_if(model->second->versions, [&](const auto& version) {
     const bool gone =
-        version->number == number && !version->routed && version->process->state() == WorkerState::kStopped;
+        version->number == number && version->retired && version->process->state() == WorkerState::kStopped;
     // Its number is never used again.
     if (gone) unlink(version->process->socket_path().c_str());
     return gone;

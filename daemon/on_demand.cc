@@ -138,10 +138,13 @@ bool OnDemand::MakeRoom(const Model* spared, std::string_view why, bool busy_too
   ModelVersion* oldest = nullptr;
   bool going = false;
   ForEach([&](ModelVersion& version) {
-    going = going || (HasMemory(version) && (version.unloaded || !version.routed));
-    const bool may = version.routed && version.ready() && !version.unloaded && !version.model->options.pinned &&
-                     version.model != spared && (busy_too || !IsBusy(version));
-    if (may && (oldest == nullptr || version.used_at < oldest->used_at)) oldest = &version;
+    going = going || (HasMemory(version) && (version.unloaded || version.retired));
+    const bool serves = version.routed || version.model->drained;
+    const bool may = serves && !version.retired && version.ready() && !version.unloaded &&
+                     !version.model->options.pinned && version.model != spared && (busy_too || !IsBusy(version));
+    // Of a drained model first: no request can come for it.
+    const auto rank = [](const ModelVersion& of) { return std::pair(of.routed, of.used_at); };
+    if (may && (oldest == nullptr || rank(version) < rank(*oldest))) oldest = &version;
   });
   // One after another: the end of one may be enough.
   if (going) return true;

@@ -176,6 +176,53 @@ TEST_F(OnDemandTest, TheLeastRecentlyUsedMakesRoom) {
   EXPECT_LE(on_demand.planned_bytes(), options.memory_budget);
 }
 
+// Its worker lives on without requests: it is not about to end by itself.
+TEST_F(OnDemandTest, ADrainedModelMakesRoomBeforeOthers) {
+  options.memory_budget = 5 * kGiB / 2;
+  ModelVersion& a = Add({.name = "a"});
+  ModelVersion& b = Add({.name = "b"});
+  ModelVersion& c = Add({.name = "c", .preload = false});
+  on_demand.StartAll();
+  GetReady();
+  Report(b, 1);
+  fake.Advance(seconds(3));
+  Report(b, 0);
+  fake.Advance(seconds(1));
+  Report(a, 1);
+  fake.Advance(seconds(1));
+  Report(a, 0);
+  fake.Advance(seconds(1));
+  b.model->drained = true;
+  fleet.Unroute(b);
+  EXPECT_TRUE(Want("c").ok());
+  fake.Advance(seconds(1));
+  EXPECT_EQ(StateOf(a), "READY");
+  End(b);
+  EXPECT_THAT(fake.spawned, ElementsAre("a@1", "b@1", "c@1"));
+  GetReady();
+  EXPECT_EQ(StateOf(c), "READY");
+  // It can be put back into service.
+  EXPECT_EQ(StateOf(b), "UNLOADED");
+  EXPECT_EQ(fleet.Find("b")->Find(1), &b);
+  EXPECT_THAT(fleet.Routes().routes(1).versions(), IsEmpty());
+}
+
+TEST_F(OnDemandTest, APinnedDrainedModelLeavesTheOthersToMakeRoom) {
+  options.memory_budget = 5 * kGiB / 2;
+  ModelVersion& a = Add({.name = "a"});
+  ModelVersion& b = Add({.name = "b", .pinned = true});
+  Add({.name = "c", .preload = false});
+  on_demand.StartAll();
+  GetReady();
+  b.model->drained = true;
+  fleet.Unroute(b);
+  EXPECT_TRUE(Want("c").ok());
+  fake.Advance(seconds(1));
+  End(a);
+  EXPECT_EQ(fake.spawned.back(), "c@1");
+  EXPECT_EQ(StateOf(b), "READY");
+}
+
 TEST_F(OnDemandTest, ABusyModelMakesRoomOnlyAfterAWhile) {
   options.memory_budget = 3 * kGiB / 2;
   ModelVersion& a = Add({.name = "a"});

@@ -13,6 +13,21 @@ constexpr Milliseconds kRouteGrace{200};
 
 absl::Status Busy() { return Unavailable("the daemon is shutting down"); }
 
+// `number` must not be the only one that requests go to while others run that would get none.
+absl::Status CheckTrafficLeft(const Model& model, uint64_t number) {
+  uint32_t leaving = 0;
+  uint32_t staying = 0;
+  bool others = false;
+  for (const auto& version : model.versions) {
+    if (!version->routed) continue;
+    (version->number == number ? leaving : staying) += version->weight;
+    others = others || version->number != number;
+  }
+  if (number == 0 || !others || leaving == 0 || staying > 0) return absl::OkStatus();
+  return FailedPrecondition("version {} has all requests of model \"{}\": give them to another version before", number,
+                            model.options.name);
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------- one after another
@@ -227,7 +242,7 @@ void Operations::Load(const std::string& name, const std::string& path, bool dry
       done);
 }
 
-// A model that failed or was drained: its newest version serves again.
+// A model that failed or was drained: its newest version serves again, the others of a drained one wait for traffic.
 void Operations::RestartAndAnswer(Model& model, Done<SwapResult> done) {
   const std::string name = model.options.name;
   ModelVersion& version = *model.Current();
@@ -236,7 +251,11 @@ void Operations::RestartAndAnswer(Model& model, Done<SwapResult> done) {
   if (version.process->pid() <= 0 && !plan.fits) {
     return Answer<SwapResult>(done, ResourceExhausted("{}", plan.explanation));
   }
-  model.drained = false;
+  if (std::exchange(model.drained, false)) {
+    for (const auto& other : model.versions) {
+      if (!other->retired) context_.fleet.Route(*other, 0);
+    }
+  }
   context_.fleet.Route(version, 100);
   context_.fleet.Start(version);
   condition_ = [this, name, number, plan, done] {
@@ -271,7 +290,8 @@ void Operations::Unload(const std::string& name, uint64_t number, Milliseconds d
         }
         if (wait.versions.empty())
           return Answer<uint32_t>(done, NotFound("model \"{}\" has no version {}", name, number));
-        model->drained = false;
+        if (const absl::Status left = CheckTrafficLeft(*model, number); !left.ok()) return Answer<uint32_t>(done, left);
+        if (number == 0) model->drained = false;
         context_.fleet.Atomically([&] {
           for (const auto& [key, version] : wait.versions) {
             context_.fleet.Retire(*context_.fleet.Find(key)->Find(version), limit, kRouteGrace);

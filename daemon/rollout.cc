@@ -72,8 +72,9 @@ void Rollout::Commit() {
       ModelVersion& version = *Find(started_[i]);
       if (!start.beside) {
         for (const auto& other : version.model->versions) {
-          if (other->routed) retired.push_back(other.get());
+          if (other.get() != &version && !other->retired) retired.push_back(other.get());
         }
+        version.model->drained = false;
         version.model->options = start.options;
       }
       fleet_.Route(version, start.beside ? 0 : 100);

@@ -120,6 +120,19 @@ TEST_F(RolloutTest, OldVersionDrainsAfterTheSwitchAndIsForgotten) {
   EXPECT_EQ(fleet.Find("chat")->versions.size(), 1u);
 }
 
+TEST_F(RolloutTest, TheVersionOfADrainedModelEndsToo) {
+  ModelVersion& old = Serve("chat");
+  old.model->drained = true;
+  fleet.Unroute(old);
+  Begin({.starts = {{.options = ModelNamed("chat")}}, .drain = Milliseconds(7000)});
+  BecomeReady(Version("chat", 2));
+  EXPECT_THAT(Routed(), ElementsAre("chat@2:100 READY"));
+  EXPECT_FALSE(fleet.Find("chat")->drained);
+  fake.Advance(Milliseconds(300));
+  ExitAll(SIGTERM);
+  EXPECT_EQ(fleet.Find("chat")->versions.size(), 1u);
+}
+
 TEST_F(RolloutTest, RefusedFileLeavesTheOldVersion) {
   Serve("chat");
   Begin({.starts = {{.options = ModelNamed("chat", "/m/bad.gguf")}}});
