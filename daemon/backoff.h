@@ -23,11 +23,14 @@ class Backoff {
   // processes that died together do not come back together. nullopt: the budget is spent.
   std::optional<Milliseconds> AfterCrash(MonotonicTime now);
 
+  // From the next crash on.
+  void SetOptions(const config::RestartOptions& options) { options_ = options; }
+
   // An operator asked for a start: the past is forgotten.
   void Reset() { crashes_.clear(); }
 
  private:
-  const config::RestartOptions options_;
+  config::RestartOptions options_;
   const std::function<double()> random_;
   std::deque<MonotonicTime> crashes_;  // within the window, oldest first
 };

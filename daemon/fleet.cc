@@ -204,6 +204,12 @@ bool Fleet::OnExit(pid_t pid, int wait_status) {
   return false;
 }
 
+void Fleet::SetOptions(const config::SupervisorOptions& options) {
+  for (const auto& [name, model] : models_) {
+    for (const auto& version : model->versions) version->process->SetOptions(options);
+  }
+}
+
 void Fleet::StopAll(Milliseconds drain) {
   for (const auto& [name, model] : models_) {
     for (const auto& version : model->versions) {

@@ -101,6 +101,9 @@ class Fleet {
   // Several changes that are seen as one: on_change is called once, after them.
   void Atomically(const std::function<void()>& changes);
 
+  // Of the processes that are there; new ones get what make_plan says.
+  void SetOptions(const config::SupervisorOptions& options);
+
   // False if no worker has this process.
   bool OnExit(pid_t pid, int wait_status);
   // All workers: for the end of the daemon.

@@ -85,6 +85,10 @@ void GatewayKeeper::StopAll(Milliseconds drain) {
   }
 }
 
+void GatewayKeeper::SetOptions(const config::SupervisorOptions& options) {
+  for (ManagedProcess* process : All()) process->SetOptions(options);
+}
+
 void GatewayKeeper::KillAll() {
   for (ManagedProcess* process : All()) process->Kill();
 }

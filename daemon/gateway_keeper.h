@@ -31,6 +31,9 @@ class GatewayKeeper {
   // again only after `done`.
   void Replace(Milliseconds drain, std::function<void(absl::Status)> done);
 
+  // Of the processes that are there.
+  void SetOptions(const config::SupervisorOptions& options);
+
   // False if none has this process.
   bool OnExit(pid_t pid, int wait_status);
   // Because the daemon ends: they refuse what is new while they finish what runs, since nobody takes their place.

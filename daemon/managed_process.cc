@@ -83,6 +83,12 @@ void ManagedProcess::Kill() {
   if (pid_ > 0) spawner_.Signal(pid_, SIGKILL);
 }
 
+void ManagedProcess::SetOptions(const config::SupervisorOptions& options) {
+  plan_.options = options;
+  backoff_.SetOptions(options.restart);
+  if (watchdog_) watchdog_->SetLimit(options.watchdog);
+}
+
 bool ManagedProcess::Ask() {
   if (probe_ == nullptr) return false;
   probe_->Ask(++asked_);

@@ -88,6 +88,8 @@ class ManagedProcess {
   bool Ask();
   // SIGKILL now, no restart.
   void Kill();
+  // From now on; a load that has begun keeps its deadline.
+  void SetOptions(const config::SupervisorOptions& options);
   // The caller has waited for pid().
   void OnExit(int wait_status);
 
@@ -127,7 +129,7 @@ class ManagedProcess {
 
   EventLoop& loop_;
   Spawner& spawner_;
-  const ProcessPlan plan_;
+  ProcessPlan plan_;
   const std::function<void()> on_change_;
   Backoff backoff_;
 

@@ -156,6 +156,24 @@ TEST_F(ManagedProcessTest, OneThatStopsAnsweringIsKilledByTheWatchdog) {
   EXPECT_EQ(process->last_error(), "killed by the watchdog: no answer for 2000 ms");
 }
 
+TEST_F(ManagedProcessTest, NewOptionsCountForTheProcessThatRuns) {
+  ProcessPlan plan = fake.Plan("chat@1");
+  plan.options.watchdog = seconds(3600);
+  Make(plan);
+  MakeReady();
+  fake.Silence(process->pid());
+  fake.Advance(seconds(5));
+  EXPECT_THAT(fake.signals, IsEmpty());
+  plan.options.watchdog = seconds(2);
+  plan.options.restart.max = 0;
+  process->SetOptions(plan.options);
+  fake.Advance(seconds(3));
+  EXPECT_THAT(fake.signals, ElementsAre(Pair(process->pid(), SIGKILL)));
+  Exit(KilledBy(SIGKILL));
+  EXPECT_EQ(process->last_error(), "killed by the watchdog: no answer for 2000 ms");
+  EXPECT_EQ(process->state(), WorkerState::kFailed);
+}
+
 TEST_F(ManagedProcessTest, StopDrainsAndThenKills) {
   Make(fake.Plan("chat@1"));
   MakeReady();

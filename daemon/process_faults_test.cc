@@ -65,6 +65,18 @@ TEST(ProcessFaults, StoppedWorkerIsKilledByTheWatchdogAndStartedAgain) {
   EXPECT_FALSE(IsAlive(before));
 }
 
+TEST(ProcessFaults, AReloadChangesTheWatchdogOfAWorkerThatRuns) {
+  TestDaemon daemon({{"a", ""}}, "supervisor: {watchdog: 1h}");
+  daemon.Start();
+  const pid_t before = WorkerOf(daemon.WaitUntilReady(), "a").pid();
+  daemon.WriteConfig(kQuickRestarts);
+  ASSERT_TRUE(daemon.Reload().ok());
+  kill(before, SIGSTOP);
+  daemon.WaitFor("the restart", [&](const v1::StatusResponse& status) {
+    return WorkerOf(status, "a").state() == "READY" && WorkerOf(status, "a").pid() != before;
+  });
+}
+
 TEST(ProcessFaults, WorkerWithWorkAndNoProgressIsKilledByTheWatchdog) {
   TestDaemon daemon({{"a", "wedge 1"}}, kQuickRestarts);
   daemon.Start();

@@ -33,6 +33,14 @@ std::string PrintedForGateway(const Config& config) {
   return PrintConfig(part);
 }
 
+// What takes effect without the replacement of a process.
+std::string PrintedForSupervisor(const Config& config) {
+  Config part;
+  part.supervisor = config.supervisor;
+  part.supervisor.load_wait = Config().supervisor.load_wait;
+  return PrintConfig(part);
+}
+
 // A port that the system chose for 0 is what 0 meant.
 std::string InForce(const Address& running, const Address& next) {
   Address in_force = next;
@@ -113,6 +121,9 @@ absl::StatusOr<ReloadPlan> PlanReload(const RunningState& running, const Identif
     if (next.config.FindModel(name) != nullptr) continue;
     plan.rollout.removes.push_back(name);
     plan.changes.push_back(fmt::format("{}: removed", name));
+  }
+  if (PrintedForSupervisor(running.config) != PrintedForSupervisor(next.config)) {
+    plan.changes.push_back("supervisor: load_timeout, watchdog, drain, memory_budget or restart changed");
   }
   // The content of the keys file is the gateway's to watch.
   if (PrintedForGateway(running.config) != PrintedForGateway(next.config)) {

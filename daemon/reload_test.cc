@@ -98,9 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
              {},
              {},
              true},
-        Case{
-            "SupervisorAlone",
-            "supervisor: {drain: 1s}\nmodels: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: /m/b.gguf}]"}),
+        Case{"SupervisorAlone",
+             "supervisor: {drain: 1s}\nmodels: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: /m/b.gguf}]",
+             {"supervisor: load_timeout, watchdog, drain, memory_budget or restart changed"}}),
     [](const auto& info) { return std::string(info.param.rule); });
 
 TEST(PlanReload, ChangedFileIsSwapped) {

@@ -275,6 +275,8 @@ void Supervisor::Impl::KillEverything() {
 // -------------------------------------------------------------------------------------------------------------- reload
 
 void Supervisor::Impl::ApplySettings(const ReloadPlan& plan, std::function<void(absl::Status)> done) {
+  fleet->SetOptions(config.supervisor);
+  gateway->SetOptions(config.supervisor);
   if (!plan.replace_gateway) return done(absl::OkStatus());
   gateway->Replace(config.supervisor.drain, [this, done = std::move(done)](const absl::Status& replaced) {
     if (replaced.ok()) SetLogLevel(config.log.level);

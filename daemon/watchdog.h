@@ -18,6 +18,8 @@ class Watchdog {
   Watchdog(Milliseconds limit, MonotonicTime now)
       : limit_(limit), last_answer_(now), last_progress_(now), checked_(now) {}
 
+  void SetLimit(Milliseconds limit) { limit_ = limit; }
+
   void Answered(MonotonicTime now, uint64_t steps, bool has_work);
 
   // Why the worker counts as wedged, nullopt while it lives. To be asked a few times within the limit: a gap of more
@@ -25,7 +27,7 @@ class Watchdog {
   std::optional<std::string> Expired(MonotonicTime now);
 
  private:
-  const Milliseconds limit_;
+  Milliseconds limit_;
   MonotonicTime last_answer_;
   MonotonicTime last_progress_;
   MonotonicTime checked_;
