@@ -21,14 +21,6 @@ bool IsNameCharacter(char c) {
          std::string_view("._-/:@+").find(c) != std::string_view::npos;
 }
 
-absl::Status CheckName(std::string_view option, std::string_view name) {
-  const bool good =
-      !name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), IsNameCharacter);
-  if (good) return absl::OkStatus();
-  return InvalidArgument("{}: \"{}\" is not a model name: expected 1..{} letters, digits and . _ - / : @ +", option,
-                         name, kMaxNameBytes);
-}
-
 // Each name and alias names one model.
 absl::Status CheckNames(const std::vector<ModelOptions>& models) {
   std::map<std::string_view, std::string> taken;
@@ -38,7 +30,7 @@ absl::Status CheckNames(const std::vector<ModelOptions>& models) {
       names.emplace_back(fmt::format("models[{}].aliases[{}]", i, k), models[i].aliases[k]);
     }
     for (const auto& [option, name] : names) {
-      RETURN_IF_ERROR(CheckName(option, name));
+      RETURN_IF_ERROR(CheckModelName(option, name));
       const auto [first, added] = taken.emplace(name, option);
       if (!added) return InvalidArgument("{}: \"{}\" is already the value of {}", option, name, first->second);
     }
@@ -120,6 +112,14 @@ absl::Status CheckResources(const std::vector<ModelOptions>& models) {
 }
 
 }  // namespace
+
+absl::Status CheckModelName(std::string_view option, std::string_view name) {
+  const bool good =
+      !name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), IsNameCharacter);
+  if (good) return absl::OkStatus();
+  return InvalidArgument("{}: \"{}\" is not a model name: expected 1..{} letters, digits and . _ - / : @ +", option,
+                         name, kMaxNameBytes);
+}
 
 absl::Status FinishConfig(Config& config) {
   std::string& directory = config.run_directory;

@@ -67,5 +67,7 @@ void VisitOptions(Config& config, OptionVisitor& visitor);
 // Rules between options: unique names and aliases, sockets that fit; fills in what follows from others (listen.admin).
 // INVALID_ARGUMENT names the option.
 absl::Status FinishConfig(Config& config);
+// INVALID_ARGUMENT, with the option, for what is no name of a model.
+absl::Status CheckModelName(std::string_view option, std::string_view name);
 
 }  // namespace inferd::config

@@ -195,6 +195,19 @@ TEST_F(AdminServerTest, NamesAModelThatIsNotThere) {
   EXPECT_TRUE(Call(&v1::Admin::Stub::ReportOutcomes, outcomes, reported).ok());
 }
 
+TEST_F(AdminServerTest, ANameThatNoModelMayHaveIsRefusedBeforeAnythingStarts) {
+  daemon.WriteFile("next", "fingerprint two\n");
+  for (const char* name : {"", "a b", "a\n", "caf\xC3\xA9"}) {
+    v1::LoadRequest load;
+    load.set_model(name);
+    load.set_path(daemon.Path("next"));
+    v1::LoadResponse loaded;
+    const grpc::Status status = Call(&v1::Admin::Stub::Load, load, loaded);
+    EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), HasSubstr(std::string("model: \"") + name + "\" is not a model name"));
+  }
+}
+
 TEST_F(AdminServerTest, AWatcherOfRoutesSeesEachChangeInOrder) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));

@@ -4,6 +4,7 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "config/options.h"
 
 namespace inferd::daemon {
 namespace {
@@ -216,6 +217,8 @@ void Operations::Load(const std::string& name, const std::string& path, bool dry
       [this, name, path, dry_run, done] {
         Model* const model = context_.fleet.Resolve(name);
         ModelVersion* const current = model == nullptr ? nullptr : model->Current();
+        const absl::Status named = config::CheckModelName("model", name);
+        if (model == nullptr && !named.ok()) return Answer<SwapResult>(done, named);
         if (current != nullptr && path.empty()) {
           if (current->ready() && current->routed) {
             return Answer<SwapResult>(done, AlreadyExists("model \"{}\" is running", name));

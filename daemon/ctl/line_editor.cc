@@ -10,6 +10,8 @@
 #include <cwchar>
 #include <iostream>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include "config/base/signals.h"
 
@@ -28,6 +30,7 @@ struct LineEditor::Impl {
   EditLine* editor = nullptr;  // null where input is no terminal
   History* past = nullptr;
   bool interrupted = false;
+  std::optional<char> unread;  // ended a character that was incomplete, and is not part of it
 
   static Impl* From(EditLine* editor) {
     void* self = nullptr;
@@ -38,6 +41,7 @@ struct LineEditor::Impl {
   static int ReadCharacter(EditLine* editor, wchar_t* character) { return From(editor)->NextCharacter(character); }
 
   bool WaitForInput();
+  std::optional<char> NextByte();
   int NextCharacter(wchar_t* character);
   void Open();
 };
@@ -52,21 +56,27 @@ bool LineEditor::Impl::WaitForInput() {
   }
 }
 
+// nullopt at the end of input or an interrupt.
+std::optional<char> LineEditor::Impl::NextByte() {
+  if (unread) return std::exchange(unread, std::nullopt);
+  interrupted = !WaitForInput();
+  char byte = 0;
+  if (interrupted || read(STDIN_FILENO, &byte, 1) != 1) return std::nullopt;
+  // Typed before the prompt: the terminal, still in line mode, keeps it as NUL.
+  return byte == '\0' ? kControlD : byte;
+}
+
 // 1 with a character; 0 at the end of input or an interrupt, where el_gets gives no line. Bytes that are no character
 // show as one: -1 would end the input.
 int LineEditor::Impl::NextCharacter(wchar_t* character) {
   std::mbstate_t state{};
-  for (;;) {
-    if (!WaitForInput()) {
-      interrupted = true;
-      return 0;
-    }
-    char byte = 0;
-    if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
-    if (byte == '\0') byte = kControlD;  // typed before the prompt: the terminal, still in line mode, keeps it as NUL
-    const size_t length = std::mbrtowc(character, &byte, 1, &state);
+  for (bool first = true;; first = false) {
+    const std::optional<char> byte = NextByte();
+    if (!byte) return 0;
+    const size_t length = std::mbrtowc(character, &*byte, 1, &state);
     if (length == static_cast<size_t>(-1)) {
       *character = L'\uFFFD';
+      if (!first) unread = byte;
       return 1;
     }
     if (length != static_cast<size_t>(-2)) return 1;

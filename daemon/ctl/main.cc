@@ -1,6 +1,7 @@
 // inferctl: asks a running inferd, on its admin socket.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -45,7 +46,7 @@ void AddViews(CLI::App& app, Flags& flags) {
   CLI::App* const models = app.add_subcommand("models", "what can be asked, with sizes");
   models->add_flag("--json", flags.json, "as one JSON object");
   CLI::App* const top = app.add_subcommand("top", "requests, tokens a second and memory of each worker, every second");
-  top->add_option("--rounds", flags.rounds, "end after so many")->check(CLI::NonNegativeNumber);
+  top->add_option("--rounds", flags.rounds, "end after so many")->check(ReadBy(config::ParseWholeNumber));
 }
 
 void AddChat(CLI::App& app, Flags& flags) {
@@ -57,8 +58,9 @@ void AddChat(CLI::App& app, Flags& flags) {
   chat->add_option("--temperature", flags.chat.temperature,
                    "0 always picks the likeliest token; default 0.7, with --message 0")
       ->check(CLI::Range(0.0, 2.0));
-  chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer")->check(CLI::NonNegativeNumber);
-  chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer")->check(CLI::NonNegativeNumber);
+  chat->add_option("--seed", flags.chat.seed, "the same seed gives the same answer")
+      ->check(ReadBy(config::ParseWholeNumber));
+  chat->add_option("--max-tokens", flags.chat.max_tokens, "longest answer")->check(ReadBy(config::ParseWholeNumber));
   chat->add_option("--key-file", flags.key_file, "file with the API key, where the daemon asks for one");
 }
 
@@ -76,7 +78,9 @@ void AddChanges(CLI::App& app, Flags& flags) {
 
   CLI::App* const unload = app.add_subcommand("unload", "finish a model's requests and end its workers");
   unload->add_option("model", flags.model, "name")->required();
-  unload->add_option("version", flags.version, "this version alone")->check(CLI::PositiveNumber);
+  unload->add_option("version", flags.version, "this version alone")
+      ->check(CLI::PositiveNumber)
+      ->check(ReadBy(config::ParseWholeNumber));
   unload->add_option("--drain", flags.drain, "time for running requests, e.g. 30s");
 
   CLI::App* const swap = app.add_subcommand("swap", "replace the file behind a name while requests run");
@@ -172,7 +176,11 @@ int RunVerb(const std::string& verb, const Flags& flags) {
       PrintError("inferctl", MessageOf(parsed.status()));
       return kExitUsage;
     }
-    drain = *parsed;
+    if (verb == "traffic" && *parsed == Milliseconds(0)) {
+      PrintError("inferctl", fmt::format("--window: {} is no time", flags.drain));
+      return kExitUsage;
+    }
+    drain = std::max(*parsed, Milliseconds(1));  // 0 would be the daemon's own default
   }
   const auto drain_ms = static_cast<uint64_t>(drain.count());
   // Before gRPC starts its threads: they must not take the signal either.

@@ -70,6 +70,9 @@ struct AdminClient::Impl {
       message =
           fmt::format("no inferd answers at {} (is it running? --admin or --config say where): {}", address, message);
     }
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      message = fmt::format("inferd at {} does not answer in time: {}", address, message);
+    }
     PrintError("inferctl", message);
     return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? kExitUsage : kExitFailed;
   }
@@ -171,7 +174,8 @@ int AdminClient::Unload(const std::string& model, uint64_t version, uint64_t dra
   request.set_drain_ms(drain_ms);
   const grpc::Status status =
       impl_->Watched(model, false, [&] { return impl_->stub->Unload(&context, request, &response); });
-  if (status.ok()) Print("{} is unloaded, {} requests did not end in time\n", model, response.unfinished());
+  const std::string what = version == 0 ? model : fmt::format("{}@{}", model, version);
+  if (status.ok()) Print("{} is unloaded, {} requests did not end in time\n", what, response.unfinished());
   return impl_->ExitCode(status);
 }
 
@@ -210,6 +214,10 @@ int AdminClient::Traffic(const std::string& model, const std::vector<std::string
     const auto weight = config::ParseWholeNumber(equals == word.npos ? "" : std::string_view(word).substr(equals + 1));
     if (!version.ok() || !weight.ok() || *weight > 100) {
       PrintError("inferctl", fmt::format("\"{}\" is not VERSION=WEIGHT with a weight of 0..100", word));
+      return kExitUsage;
+    }
+    if (request.weights().contains(*version)) {
+      PrintError("inferctl", fmt::format("\"{}\": version {} has a weight already", word, *version));
       return kExitUsage;
     }
     (*request.mutable_weights())[*version] = static_cast<uint32_t>(*weight);

@@ -127,6 +127,8 @@ def test_status_and_models(daemon):
     (["--admin", "unix:/nowhere/admin.sock", "status"], 1, ["no inferd answers at unix:/nowhere/admin.sock"]),
     (["--admin", "unix:/nowhere/admin.sock", "top"], 1, ["no inferd answers at unix:/nowhere/admin.sock"]),
     (["chat", "--seed", "-1"], 2, ["--seed", "-1"]), (["chat", "--max-tokens", "-1"], 2, ["--max-tokens", "-1"]),
+    (["chat", "--seed", "99999999999999999999"], 2, ["--seed", "is not a whole number"]), (["unload", "m", "0"], 2, ["version"]),
+    (["traffic", "m", "1=50", "1=60"], 2, ['"1=60": version 1 has a weight already']), (["traffic", "m", "1=5", "--window", "0s"], 2, ["--window: 0s"]),
     (["fly"], 2, ["fly"]), ([], 2, ["subcommand"]), (["chat", "--temperature", "9"], 2, ["temperature"]),
 ])
 def test_mistakes_are_explained(arguments, code, words):
