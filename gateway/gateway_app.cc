@@ -28,6 +28,9 @@ const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
       {"/v1/chat/completions", "POST", ServeChatCompletions},
       {"/v1/completions", "POST", ServeCompletions},
       {"/v1/embeddings", "POST", ServeEmbeddings},
+      {"/v1/rerank", "POST", ServeRerank},
+      {"/v2/rerank", "POST", ServeRerank},  // as clients of Cohere's second version ask
+      {"/rerank", "POST", ServeRerank},
       {"/v1/models", "GET", ServeModels},
       {"/v1/models/", "GET", ServeModel},
       {"/tokenize", "POST", ServeTokenize},

@@ -7,17 +7,22 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "engine/sampling/exp.h"
 #include "worker/call_deadline.h"
 #include "worker/grpc_status.h"
 #include "worker/prompt.h"
+#include "worker/ranking_prompt.h"
 #include "worker/request_id.h"
 
 namespace inferd::worker {
 namespace {
 
 constexpr int kMostInputs = 100'000;
+constexpr int kMostDocuments = 1024;  // each is computed together with the query, which may fill the context
 
 }  // namespace
+
+float Probability(float score) { return static_cast<float>(1 / (1 + sampling::Exp(-double{score}))); }
 
 void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize) {
   if (dimensions != 0) vector.resize(dimensions);
@@ -45,8 +50,12 @@ absl::Status EmbedCall::Submit() {
   if (request_.dimensions() > width) {
     return InvalidArgument("dimensions: {} is not in [0, {}]", request_.dimensions(), width);
   }
-  if (request_.inputs().empty() || request_.inputs_size() > kMostInputs) {
-    return InvalidArgument("inputs: {} inputs, expected 1 to {}", request_.inputs_size(), kMostInputs);
+  if (request_.has_query() && !model_.can_rank()) {
+    return FailedPrecondition("query: the model {} has no head that ranks documents", model_.options.name);
+  }
+  const int most_inputs = request_.has_query() ? kMostDocuments : kMostInputs;
+  if (request_.inputs().empty() || request_.inputs_size() > most_inputs) {
+    return InvalidArgument("inputs: {} inputs, expected 1 to {}", request_.inputs_size(), most_inputs);
   }
   engine::EmbeddingRequest request{.cancelled = cancelled_};
   for (int i = 0; i < request_.inputs_size(); ++i) {
@@ -61,6 +70,8 @@ absl::Status EmbedCall::Submit() {
 
 absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
   const v1::EmbedInput& input = request_.inputs(index);
+  const size_t most = static_cast<size_t>(model_.engine->limits().context_tokens);
+  if (request_.has_query()) return ReadDocument(index, request_.truncate() ? most : 0);
   std::vector<int32_t> tokens;
   switch (input.input_case()) {
     case v1::EmbedInput::kText: {
@@ -73,16 +84,37 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
     case v1::EmbedInput::INPUT_NOT_SET:
       return InvalidArgument("inputs[{}]: one of text and tokens must be set", index);
   }
-  const size_t most = static_cast<size_t>(model_.engine->limits().context_tokens);
   if (request_.truncate() && tokens.size() > most) tokens.resize(most);
+  return tokens;
+}
+
+// The first document that does not fit ends the call here, before the others are read.
+absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadDocument(int index, size_t most_tokens) const {
+  const v1::EmbedInput& input = request_.inputs(index);
+  if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
+  ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
+                   RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens));
+  const int64_t context = model_.engine->limits().context_tokens;
+  if (static_cast<int64_t>(tokens.size()) > context) {
+    return OutOfRange(
+        "inputs[{}]: this model's maximum context length is {} tokens, but query and document together have {} tokens",
+        index, context, tokens.size());
+  }
   return tokens;
 }
 
 absl::Status EmbedCall::Answer(absl::StatusOr<engine::Vectors> vectors) {
   RETURN_IF_ERROR(vectors.status());
   const bool normalize = !request_.has_normalize() || request_.normalize();
+  const bool ranks = model_.can_rank();
+  const model::RankSpec& rank = model_.model->spec().rank;
+  const bool is_logit = ranks && rank.classes == 1 && !rank.softmax;
   for (std::vector<float>& vector : *vectors) {
-    FinishVector(vector, request_.dimensions(), normalize);
+    for (float value : vector) {
+      if (!std::isfinite(value)) return Internal("the model's vector of an input is not finite");
+    }
+    FinishVector(vector, request_.dimensions(), normalize && !ranks);
+    if (normalize && is_logit) vector[0] = Probability(vector[0]);
     response_.add_embeddings()->mutable_values()->Add(vector.begin(), vector.end());
   }
   response_.mutable_usage()->set_prompt_tokens(prompt_tokens_);

@@ -30,6 +30,8 @@ class EmbedCall : public grpc::ServerUnaryReactor {
 
   absl::Status Submit();
   absl::StatusOr<std::vector<int32_t>> ReadInput(int index) const;
+  // The query and this input; `most_tokens` as in ranking_prompt.h.
+  absl::StatusOr<std::vector<int32_t>> ReadDocument(int index, size_t most_tokens) const;
   absl::Status Answer(absl::StatusOr<engine::Vectors> vectors);
   void End(const absl::Status& status);
   void OnCancel() override { *cancelled_ = true; }
@@ -46,5 +48,8 @@ class EmbedCall : public grpc::ServerUnaryReactor {
 
 // Leading components of a vector (0: all), scaled to Euclidean length 1 if `normalize` (a zero vector stays).
 void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize);
+
+// What a ranking score says on a scale of 0..1: the logistic function.
+float Probability(float score);
 
 }  // namespace inferd::worker

@@ -23,5 +23,13 @@ TEST(FinishVector, LeavesAZeroVectorAndAnUnnormalizedOne) {
   EXPECT_THAT(plain, ElementsAre(3, 4));
 }
 
+TEST(Probability, IsTheLogisticFunction) {
+  EXPECT_EQ(Probability(0), 0.5f);
+  EXPECT_FLOAT_EQ(Probability(2), 0.8807971f);  // 1 / (1 + e^-2)
+  EXPECT_FLOAT_EQ(Probability(-2), 0.11920292f);
+  EXPECT_EQ(Probability(1000), 1);
+  EXPECT_EQ(Probability(-1000), 0);
+}
+
 }  // namespace
 }  // namespace inferd::worker

@@ -27,6 +27,14 @@ class FakeTokenizer : public tokenizer::Tokenizer {
     if (ids.empty() || ids.front() != kBegin) ids.insert(ids.begin(), kBegin);
     return ids;
   }
+  absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const override {
+    std::vector<int32_t> ids = {kBegin};
+    for (std::string_view text : {first, second}) {
+      Append(text, /*parse_special=*/false, ids);
+      ids.push_back(kEnd);
+    }
+    return ids;
+  }
   std::string TokenBytes(int32_t id, bool with_special) const override {
     if (id < kBegin) return std::string(1, static_cast<char>(id));
     return with_special ? std::string(spelling(id)) : "";

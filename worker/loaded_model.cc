@@ -82,6 +82,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loa
 }
 
 absl::Status LoadTemplate(LoadedModel& loaded) {
+  ASSIGN_OR_RETURN(loaded.rank_template, loaded.file->GetStringOr("tokenizer.chat_template.rerank", ""));
   std::optional<std::string_view> source = ConfiguredTemplate(loaded.options.chat_template);
   if (!source) {
     if (loaded.file->Find("tokenizer.chat_template") == nullptr) return absl::OkStatus();

@@ -30,6 +30,7 @@ struct LoadedModel {
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: neither file nor configuration has one
   output::AnswerFormat answer_format;                          // of the template
+  std::string rank_template;                                   // with {query} and {document}; empty: the file has none
   std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
   int64_t file_time_unix_seconds = 0;
   int64_t loaded_unix_seconds = 0;
@@ -40,6 +41,7 @@ struct LoadedModel {
   // table alone.
   std::string cache_identity() const;
   bool can_generate() const { return !model->spec().encoder; }
+  bool can_rank() const { return model->spec().pooling == model::Pooling::kRank; }
 };
 
 // Maps and checks the file, verifies (engine/self_test.h) and starts the engine. Errors name the file, metadata key or

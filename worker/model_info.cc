@@ -23,6 +23,7 @@ v1::ModelInfo ModelInfoOf(const LoadedModel& model) {
   info.set_has_chat_template(model.chat_template != nullptr);
   info.set_can_generate(model.can_generate());
   info.set_can_embed(true);
+  info.set_can_rank(model.can_rank());
   return info;
 }
 

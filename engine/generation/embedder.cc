@@ -149,7 +149,8 @@ std::optional<Embedder::Part> Embedder::PlanInput(Job& job, size_t index, int64_
 }
 
 bool Embedder::PoolsLastToken() const {
-  const model::Pooling pooling = device_.model().spec().pooling;
+  const model::DecoderSpec& spec = device_.model().spec();
+  const model::Pooling pooling = spec.pooling == model::Pooling::kRank ? spec.rank.of : spec.pooling;
   return pooling == model::Pooling::kNone || pooling == model::Pooling::kLast;
 }
 

@@ -54,6 +54,7 @@ uint64_t FingerprintOf(const VocabularyData& data) {
                            data.strip_accents}) {
     hasher.Add(flag);
   }
+  if (data.add_separator) hasher.Add(data.add_separator);  // alone where it is there: others keep their fingerprints
   return hasher.hash();
 }
 

@@ -42,6 +42,9 @@ class Tokenizer {
   // A rendered chat prompt: special tokens are parsed in trusted segments alone. BOS is added as the file says unless
   // the text begins with it already.
   virtual absl::StatusOr<std::vector<int32_t>> EncodeSegments(std::span<const Segment> segments) const = 0;
+  // Two texts for a model that compares them: BOS, first, EOS, separator, second, EOS, each of these marks as the file
+  // says. Special tokens are not parsed.
+  virtual absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const = 0;
 
   // The bytes that one token stands for in the middle of a text; control tokens give none unless `with_special`.
   virtual std::string TokenBytes(int32_t id, bool with_special) const = 0;

@@ -61,6 +61,7 @@ absl::StatusOr<VocabularyData> ReadVocabularyData(const gguf::GgufFile& file) {
   RETURN_IF_ERROR(ReadSpecialIds(file, data.special_ids));
   RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.add_bos_token", data.add_bos));
   RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.add_eos_token", data.add_eos));
+  RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.add_sep_token", data.add_separator));
   RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.add_space_prefix", data.add_space_prefix));
   RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.remove_extra_whitespaces", data.remove_extra_spaces));
   RETURN_IF_ERROR(ReadFlag(file, "tokenizer.ggml.normalizer.lowercase", data.lowercase));

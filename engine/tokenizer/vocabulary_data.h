@@ -34,6 +34,7 @@ struct VocabularyData {
   std::span<const uint8_t> charsmap;         // tokenizer.ggml.precompiled_charsmap
   std::vector<SpecialId> special_ids;        // every key of that form
   std::optional<bool> add_bos, add_eos;      // tokenizer.ggml.add_bos_token, add_eos_token
+  std::optional<bool> add_separator;         // tokenizer.ggml.add_sep_token
   std::optional<bool> add_space_prefix;      // tokenizer.ggml.add_space_prefix
   std::optional<bool> remove_extra_spaces;   // tokenizer.ggml.remove_extra_whitespaces
   std::optional<bool> lowercase;             // tokenizer.ggml.normalizer.lowercase

@@ -20,6 +20,7 @@ class VocabularyTokenizer final : public Tokenizer {
         matcher_(*vocabulary_, data),
         adds_bos_(data.add_bos.value_or(model_->default_add_bos())),
         adds_eos_(data.add_eos.value_or(model_->default_add_eos())),
+        adds_separator_(vocabulary_->separator().has_value() && data.add_separator.value_or(data.model != "bert")),
         ending_(data.model == "bert" ? vocabulary_->separator() : vocabulary_->eos()),
         fingerprint_(FingerprintOf(data)) {}
 
@@ -52,6 +53,15 @@ class VocabularyTokenizer final : public Tokenizer {
       }
     }
     return EncodeText(text, trusted, /*add_bos=*/true);
+  }
+
+  absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const override {
+    ASSIGN_OR_RETURN(std::vector<int32_t> ids, Encode(first, {.add_special = true}));
+    if (adds_separator_) ids.push_back(*vocabulary_->separator());
+    ASSIGN_OR_RETURN(const std::vector<int32_t> rest, Encode(second, {}));
+    ids.insert(ids.end(), rest.begin(), rest.end());
+    if (adds_eos_) ids.push_back(*ending_);
+    return ids;
   }
 
   std::string TokenBytes(int32_t id, bool with_special) const override {
@@ -118,6 +128,7 @@ class VocabularyTokenizer final : public Tokenizer {
   std::unique_ptr<const SubwordModel> model_;
   SpecialMatcher matcher_;
   bool adds_bos_, adds_eos_;
+  bool adds_separator_;            // between the texts of a pair; BERT's separator is its ending already
   std::optional<int32_t> ending_;  // what add_eos adds
   uint64_t fingerprint_;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "config/base/status.h"
 #include "gateway/openai/completion_request.h"
+#include "gateway/openai/embed_call.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/errors.h"
 #include "gateway/openai/json_text.h"
@@ -100,26 +101,12 @@ Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
   if (!request.ok()) co_return co_await RespondError(exchange, request.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, request->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());
-  request->embed.set_model(*model);
-  request->embed.set_request_id(exchange.request_id);
-  TimePoint deadline = request->deadline ? exchange.arrived + *request->deadline : TimePoint::max();
-  if (request->deadline) request->embed.set_deadline_ms(static_cast<uint64_t>(request->deadline->count()));
-
-  auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
-                   v1::EmbedResponse* response, std::function<void(grpc::Status)> done) {
-    exchange.OnClientGone([weak = std::weak_ptr(context)] {
-      if (auto alive = weak.lock()) alive->TryCancel();
-    });
-    worker.inference->async()->Embed(context.get(), &request->embed, response, std::move(done));
-  };
-  absl::StatusOr<v1::EmbedResponse> answer = co_await CallModel<v1::EmbedResponse>(
-      serving.upstream, MakeModelCall(exchange, *model, deadline), exchange.executor(), start);
-  exchange.OnClientGone(nullptr);
+  absl::StatusOr<v1::EmbedResponse> answer =
+      co_await CallEmbed(serving, exchange, *model, request->deadline, request->embed);
   if (!answer.ok()) {
     static constexpr FieldName kNames[] = {{"inputs", "input"}};
     co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
   }
-  exchange.record.prompt_tokens = answer->usage().prompt_tokens();
   Response response;
   response.body = EmbeddingBody(*answer, *request, *model);
   co_await exchange.Respond(std::move(response));

@@ -9,6 +9,7 @@ namespace inferd::gateway {
 Task<void> ServeChatCompletions(const Serving& serving, Exchange& exchange);  // POST /v1/chat/completions
 Task<void> ServeCompletions(const Serving& serving, Exchange& exchange);      // POST /v1/completions
 Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange);       // POST /v1/embeddings
+Task<void> ServeRerank(const Serving& serving, Exchange& exchange);           // POST /v1/rerank
 Task<void> ServeModels(const Serving& serving, Exchange& exchange);           // GET /v1/models
 Task<void> ServeModel(const Serving& serving, Exchange& exchange);            // GET /v1/models/{id}
 Task<void> ServeTokenize(const Serving& serving, Exchange& exchange);         // POST /tokenize
