@@ -1,10 +1,12 @@
 """/metrics in the eyes of Prometheus, and the log in those of its readers."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
 import pytest
+from conftest import ROOT
 from daemon import Daemon, of_model, samples, wait_for
 
 ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
@@ -21,6 +23,26 @@ def test_promtool_finds_nothing_to_complain_about(daemon):
     daemon.post("/v1/completions", {"model": "smollm2", "prompt": "a", "max_tokens": 2})
     result = subprocess.run([promtool, "check", "metrics"], input=daemon.get("/metrics")[1], capture_output=True, text=True)
     assert result.returncode == 0 and not result.stderr and not result.stdout, result.stdout + result.stderr
+
+
+def documented():
+    """(type, labels beside model, help) by metric, of the table."""
+    rows = re.findall(r"^\| (inferd_\w+) \| (\w+) \| ([\w, ]*) \| (.*) \|$", (ROOT / "gateway/metrics/README.md").read_text(), re.M)
+    assert len(rows) == len({name for name, *_ in rows}) > 50
+    return {name: (kind, {label for label in labels.split(", ") if label.strip()}, text) for name, kind, labels, text in rows}
+
+
+def test_the_table_lists_every_metric_and_no_others(daemon):
+    daemon.post("/v1/completions", {"model": "smollm2", "prompt": "a", "max_tokens": 3})
+    page, table = daemon.get("/metrics")[1], documented()
+    helps, kinds = (dict(re.findall(rf"^# {word} (\S+) (.*)$", page, re.M)) for word in ("HELP", "TYPE"))
+    for name, text in helps.items():
+        assert table[name][0] == kinds[name] and table[name][2] == text, name
+    for series, labels in re.findall(r"^(inferd_\w+){(.*)} ", page, re.M):
+        name = series if series in table else re.sub("_(bucket|count|sum)$", "", series)
+        assert set(re.findall(r'(\w+)="', labels)) - {"le", "model"} == table[name][1], series
+    sources = "".join(path.read_text() for path in (ROOT / "gateway/metrics").glob("*.cc"))
+    assert not [name for name in table if name not in helps and f'"{name}"' not in sources]
 
 
 def test_counters_count(daemon):
