@@ -173,32 +173,73 @@ def plot(results, arguments):
     figure.savefig(arguments.plot, dpi=120)
 
 
+def whole(least):
+    def parse(text):
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+    parse.__name__ = "whole number"
+    return parse
+
+
+def counts(text):
+    values = [whole(1)(part) for part in text.split(",")]
+    if sorted(set(values)) != values:
+        raise argparse.ArgumentTypeError(f"{text} is not ascending")
+    return values
+
+
+def rate(text):
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def scenarios(text):
+    names = text.split(",")
+    for name in names:
+        if name not in SCENARIOS:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(SCENARIOS)}")
+    return names
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
+    parser.add_argument("model", help="GGUF file")
     parser.add_argument("--ours", default=os.environ.get("INFERD_BUILD", str(ROOT / "build/release")) + "/bin", help="folder of inferd's programs")
     parser.add_argument("--peer", help="folder of llama-server")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--clients", type=lambda text: [int(n) for n in text.split(",")], default=[1, 4, 16, 50])
-    parser.add_argument("--requests", type=int, default=2, help="requests of each client")
-    parser.add_argument("--rate", type=float, default=2, help="arrivals per second of the open loop")
-    parser.add_argument("--arrivals", type=int, default=24, help="requests of the open loop")
-    parser.add_argument("--sequences", type=int, default=16, help="what each server computes at once")
-    parser.add_argument("--context", type=int, default=4608)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", type=lambda text: text.split(","), default=list(SCENARIOS), help=", ".join(SCENARIOS))
+    parser.add_argument("--runs", type=whole(1), default=3, help="turns of each server (%(default)s)")
+    parser.add_argument("--clients", type=counts, default=[1, 4, 16, 50], help="numbers of clients (1,4,16,50)")
+    parser.add_argument("--requests", type=whole(1), default=2, help="requests of each client (%(default)s)")
+    parser.add_argument("--rate", type=rate, default=2, help="arrivals per second of the open loop (%(default)s)")
+    parser.add_argument("--arrivals", type=whole(1), default=24, help="requests of the open loop (%(default)s)")
+    parser.add_argument("--sequences", type=whole(1), default=16, help="what each server computes at once (%(default)s)")
+    parser.add_argument("--context", type=whole(64), default=4608, help="tokens of a sequence (%(default)s)")
+    parser.add_argument("--threads", type=whole(1), default=len(os.sched_getaffinity(0)), help="of each server (%(default)s)")
+    parser.add_argument("--only", type=scenarios, default=list(SCENARIOS), help="some of " + ",".join(SCENARIOS))
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--plot", help="PNG of the figures over the number of clients (needs matplotlib)")
     arguments = parser.parse_args()
-    unknown = [name for name in arguments.only if name not in SCENARIOS]
-    if unknown:
-        parser.error(f"--only: {unknown[0]} is none of {', '.join(SCENARIOS)}")
+    check(arguments, parser)
+    return arguments
+
+
+def check(arguments, parser):
+    """What would fail only after a long run is told at once."""
+    for name, path in (("MODEL", arguments.model), ("--ours", f"{arguments.ours}/inferd"),
+                       ("--peer", arguments.peer is not None and f"{arguments.peer}/llama-server")):
+        if path and not pathlib.Path(path).is_file():
+            parser.error(f"{name}: there is no file {path}")
+    for name, path in (("--json", arguments.json), ("--plot", arguments.plot)):
+        if path and not os.access(pathlib.Path(path).resolve().parent, os.W_OK):
+            parser.error(f"{name}: {pathlib.Path(path).resolve().parent} is no folder that can be written to")
     if arguments.plot and not set(PLOTTED) & set(arguments.only):
         parser.error(f"--plot shows the scenarios {' and '.join(PLOTTED)}, which --only leaves out")
     if arguments.plot and importlib.util.find_spec("matplotlib") is None:
         parser.error("--plot needs matplotlib: python3 -m venv ~/.cache/inferd/bench-venv && "
                      "~/.cache/inferd/bench-venv/bin/pip install matplotlib, and run this with its bin/python")
-    return arguments
 
 
 def main():
