@@ -155,3 +155,37 @@ def test_top_shows_sequences_speed_pool_queue_and_hits(daemon):
     rows = [line.split() for line in lines if line.startswith("narrow@")]
     assert lines[0].split() == ["MODEL", "STATE", "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
     assert rows[-1][2] == "1" and float(rows[-1][5]) > 1 and float(rows[-1][6].rstrip("%")) > 0
+
+
+def anonymous_bytes(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return sum(int(status.split(field + ":")[1].split()[0]) * 1024 for field in ("RssAnon", "RssShmem"))
+
+
+def test_memory_stays_within_the_pool_and_96_mib(tmp_path, model_path):
+    pool = 24 << 20
+    schema = {"type": "object", "properties": {f"k{i}": {"type": "string", "maxLength": 20} for i in range(6)}}
+    kinds = [{"logprobs": 20, "echo": True}, {"n": 4}, {"logprobs": 20}, {"bad_words": ["the", "sea and"], "dry_multiplier": 0.8},
+             {"guided_regex": "[a-z ]{50,200}"}, {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}},
+             {"mirostat": 2}, {"temperature": 1, "top_p": 0.9}]
+    with Daemon(tmp_path, [smollm2(model_path, kv_cache={"bytes": pool}, queue={"max_wait": "0s"})]) as running:
+        worker = next(worker["pid"] for worker in running.status()["workers"])
+        peak, ended = [0], threading.Event()
+
+        def watch():
+            while not ended.wait(0.02):
+                peak[0] = max(peak[0], anonymous_bytes(worker))
+
+        def ask(number):
+            words = LONG.split()[:20 if number % 3 else 300]
+            body = {"model": "smollm2", "prompt": f"{number} " + " ".join(words), "max_tokens": 16, **kinds[number % len(kinds)]}
+            return running.post("/v1/completions", body)[0]
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        with concurrent.futures.ThreadPoolExecutor(50) as clients:
+            assert set(clients.map(ask, range(100))) == {200}
+        ended.set()
+        watcher.join()
+        total = of_model(samples(running), "inferd_kv_bytes", "smollm2")
+    assert total < peak[0] <= pool + (96 << 20), f"{peak[0] >> 20} MiB"
