@@ -65,7 +65,13 @@ absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const
     wish.in_reasoning = opens_reasoning;
     wish.find_control = FindControlIn(*model.tokenizer);
   }
-  if (choice != ToolChoice::kForced && wish.kind == OutputKind::kFree) return std::nullopt;
+  if (choice != ToolChoice::kForced && wish.kind == OutputKind::kFree) {
+    if (choice == ToolChoice::kNone || !constraint::CanBindAfterText(wish.format) ||
+        !constraint::AsksForStrictCalls(wish.calls->tools_json)) {
+      return std::nullopt;
+    }
+    wish.calls_after_text = wish.calls->strict = true;
+  }
   if (choice == ToolChoice::kForced && wish.kind != OutputKind::kFree) {
     return InvalidArgument("constraint: cannot be combined with a tool_choice that asks for a call");
   }

@@ -39,6 +39,19 @@ TEST_F(ReadConstraintTest, NothingIsAskedForUnlessItIs) {
   EXPECT_FALSE(Read()->has_value());
 }
 
+TEST_F(ReadConstraintTest, CallsOfStrictFunctionsAreBoundByThemselves) {
+  wire_.mutable_chat()->set_tools_json(R"([{"type": "function", "function": {"name": "f", "strict": true}}])");
+  const auto source = *Read();
+  ASSERT_TRUE(source.has_value());
+  ASSERT_EQ(source->compile().status(), absl::OkStatus());
+  EXPECT_THAT((*source->compile())->marker_tokens(), ElementsAre(int32_t{FakeTokenizer::kToolCall}));
+  wire_.mutable_chat()->set_tool_choice_json("\"none\"");
+  EXPECT_FALSE(Read()->has_value());
+  wire_.mutable_chat()->clear_tool_choice_json();
+  model_.answer_format = {};
+  EXPECT_FALSE(Read()->has_value());
+}
+
 TEST_F(ReadConstraintTest, AMarkThatIsAControlTokenStandsForItself) {
   wire_.mutable_chat()->set_tool_choice_json("\"required\"");
   const auto program = (*Read())->compile();

@@ -61,7 +61,8 @@ absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
   }
   ExprId whole = answer.Content(grammar.Call(content_rule));
   if (wish.calls && (wish.kind == OutputKind::kFree || answer.has_calls())) {
-    ASSIGN_OR_RETURN(const ExprId calls, answer.Calls(*wish.calls));
+    ASSIGN_OR_RETURN(const ExprId calls,
+                     wish.calls_after_text ? answer.TextOrCalls(*wish.calls) : answer.Calls(*wish.calls));
     whole = wish.kind == OutputKind::kFree ? calls : grammar.Choice({whole, calls});
   }
   const RuleId root = grammar.AddRule("answer");
@@ -79,7 +80,10 @@ ConstraintSource SourceOf(OutputWish wish) {
   std::string key = fmt::format("{} {} {} {} {}\n", static_cast<int>(wish.kind), wish.in_reasoning, wish.text.size(),
                                 wish.format.channels, wish.format.reasoning_open);
   key += wish.text;
-  if (wish.calls) key += fmt::format("\n{} {}\n{}", wish.calls->parallel, wish.calls->name, wish.calls->tools_json);
+  if (wish.calls) {
+    key += fmt::format("\n{} {} {} {}\n{}", wish.calls_after_text, wish.calls->strict, wish.calls->parallel,
+                       wish.calls->name, wish.calls->tools_json);
+  }
   return {.key = std::move(key), .compile = [wish = std::move(wish)] { return Compile(wish); }};
 }
 

@@ -21,8 +21,9 @@ constexpr size_t kMostSourceBytes = 1 << 20;  // of a schema, regular expression
 struct OutputWish {
   OutputKind kind = OutputKind::kFree;
   std::string text;  // the schema, regular expression or grammar
-  // Calls that may come instead of the content; with kFree, they must.
+  // Calls that may come instead of the content; with kFree, they must, unless they may follow any text.
   std::optional<CallDemand> calls;
+  bool calls_after_text = false;  // with kFree and a format that has CanBindAfterText()
   // Of the chat; empty for plain prompts.
   output::AnswerFormat format;
   bool in_reasoning = false;

@@ -167,6 +167,53 @@ TEST(AnswerConstraint, CallsMayComeInPlaceOfTheContent) {
   EXPECT_TRUE(without.Takes("a"));
 }
 
+constexpr char kStrictTools[] = R"([
+  {"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "object", "properties": {
+    "n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}}},
+  {"type": "function", "function": {"name": "g", "parameters": {"not": {}}}}])";
+
+TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
+  EXPECT_TRUE(AsksForStrictCalls(kStrictTools));
+  EXPECT_FALSE(AsksForStrictCalls(kTools));
+  EXPECT_FALSE(AsksForStrictCalls(R"([{"type": "function", "function": {"name": "strict", "strict": false}}])"));
+  struct Case {
+    const char *chat_template, *open, *arguments, *close, *more;
+  };
+  const Case cases[] = {
+      {"<tool_call>", "<tool_call>\n{\"name\": \"", "\", \"arguments\": ", "}\n</tool_call>", "\n"},
+      {"[TOOL_CALLS]", "[TOOL_CALLS] [{\"name\": \"", "\", \"arguments\": ", "}]", nullptr},
+      {"[TOOL_CALLS][ARGS]", "[TOOL_CALLS]", "[ARGS]", "", ""},
+      {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>", "<｜tool▁sep｜>",
+       "<｜tool▁call▁end｜><｜tool▁calls▁end｜>", nullptr},
+      {"<|tool_call|>", "<|tool_call|>[{\"name\": \"", "\", \"arguments\": ", "}]", nullptr},
+  };
+  for (const Case& c : cases) {
+    const output::AnswerFormat format = output::RecognizeFormat(c.chat_template);
+    ASSERT_TRUE(CanBindAfterText(format)) << c.chat_template;
+    Judge judge(
+        {.calls = CallDemand{.tools_json = kStrictTools, .strict = true}, .calls_after_text = true, .format = format});
+    ASSERT_EQ(judge.status, absl::OkStatus()) << c.chat_template;
+    const auto call = [&](std::string_view name, std::string_view arguments) {
+      return fmt::format("{}{}{}{}{}", c.open, name, c.arguments, arguments, c.close);
+    };
+    for (const std::string before : {"", "I look it up. < <tool [TOOL <｜tool <|tool\n"}) {
+      EXPECT_TRUE(judge.Takes(before));
+      EXPECT_TRUE(judge.Takes(before + call("f", "{\"n\": 3}"))) << before;
+      EXPECT_TRUE(judge.Takes(before + call("g", "{\"any\": [1, \"x\"]}"))) << before;
+      for (const std::string& wrong : {call("f", "{}"), call("f", "{\"n\": \"3\"}"), call("h", "{}"), call("g", "{"),
+                                       std::string(c.open), call("f", "{\"n\": 3}") + "."}) {
+        EXPECT_FALSE(judge.Takes(before + wrong)) << wrong;
+      }
+      if (c.more != nullptr) {
+        EXPECT_TRUE(judge.Takes(before + call("f", "{\"n\": 3}") + c.more + call("g", "{}")));
+      }
+    }
+  }
+  for (const char* other : {"<|channel|><|message|>", "\"parameters\": dictionary", "<tool_call><arg_key>", ""}) {
+    EXPECT_FALSE(CanBindAfterText(output::RecognizeFormat(other))) << other;
+  }
+}
+
 TEST(AnswerConstraint, ErrorsNameTheField) {
   const std::tuple<OutputKind, const char*, const char*> cases[] = {
       {OutputKind::kRegex, "a(", "constraint.regex: at offset 1: the group has no end"},
@@ -195,7 +242,8 @@ TEST(ConstraintSource, KeysDifferWhereConstraintsDo) {
   keys.insert(SourceOf({.calls = CallDemand{.tools_json = kTools}, .format = format}).key);
   keys.insert(SourceOf({.calls = CallDemand{.tools_json = kTools, .name = "stop"}, .format = format}).key);
   keys.insert(SourceOf({.calls = CallDemand{.tools_json = kTools, .parallel = false}, .format = format}).key);
-  EXPECT_EQ(keys.size(), 7u);
+  keys.insert(SourceOf({.calls = CallDemand{.tools_json = kTools}, .calls_after_text = true, .format = format}).key);
+  EXPECT_EQ(keys.size(), 8u);
 }
 
 }  // namespace

@@ -17,6 +17,12 @@ namespace json = boost::json;
 
 constexpr uint32_t kMostBlank = 8;
 constexpr size_t kMostTools = 128;
+constexpr int kDeepestTools = 100;
+
+bool IsStrict(const json::object& function) {
+  const json::value* strict = function.if_contains("strict");
+  return strict != nullptr && *strict == true;
+}
 
 }  // namespace
 
@@ -31,10 +37,23 @@ ExprId AnswerGrammar::Blank() {
   return grammar_.Repeat(grammar_.Bytes(blank), 0, kMostBlank);
 }
 
-// One rule for each beginning of the mark that the text may end in (Knuth, Morris and Pratt, "Fast pattern matching in
-// strings", 1977).
 ExprId AnswerGrammar::Until(std::string_view mark) {
   if (find_control_(mark)) return grammar_.Sequence({grammar_.Star(grammar_.Chars(CharSet::Any())), Mark(mark)});
+  return SearchMark(mark, /*may_end=*/false, [&] { return grammar_.Empty(); });
+}
+
+ExprId AnswerGrammar::TextOrMarked(std::string_view mark, ExprId rest) {
+  if (find_control_(mark)) {
+    return grammar_.Sequence(
+        {grammar_.Star(grammar_.Chars(CharSet::Any())), grammar_.Optional(grammar_.Sequence({Mark(mark), rest}))});
+  }
+  return SearchMark(mark, /*may_end=*/true, [&] { return rest; });
+}
+
+// One rule for each beginning of the mark that the text may end in (Knuth, Morris and Pratt, "Fast pattern matching in
+// strings", 1977).
+template <typename AtMark>
+ExprId AnswerGrammar::SearchMark(std::string_view mark, bool may_end, AtMark at_mark) {
   std::vector<RuleId> rules;
   for (size_t i = 0; i < mark.size(); ++i) rules.push_back(grammar_.AddRule("text"));
   for (size_t length = 0; length < mark.size(); ++length) {
@@ -46,9 +65,10 @@ ExprId AnswerGrammar::Until(std::string_view mark) {
       leads[next].set(byte);
     }
     std::vector<ExprId> choices;
+    if (may_end) choices.push_back(grammar_.Empty());
     for (size_t next = 0; next < leads.size(); ++next) {
       if (leads[next].none()) continue;
-      const ExprId rest = next == mark.size() ? grammar_.Empty() : grammar_.Call(rules[next]);
+      const ExprId rest = next == mark.size() ? at_mark() : grammar_.Call(rules[next]);
       choices.push_back(grammar_.Sequence({grammar_.Bytes(leads[next]), rest}));
     }
     grammar_.Define(rules[length], grammar_.Choice(std::move(choices)));
@@ -77,9 +97,22 @@ absl::StatusOr<ExprId> AnswerGrammar::Calls(const CallDemand& demand) {
   if (!has_calls()) {
     return FailedPrecondition("chat.tool_choice_json: the model's chat template has no known form of tool calls");
   }
+  ASSIGN_OR_RETURN(const ExprId call, AnyCall(demand));
+  return Around(call, demand.parallel && demand.name.empty());
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::TextOrCalls(const CallDemand& demand) {
+  CHECK(CanBindAfterText(format_));
+  ASSIGN_OR_RETURN(const ExprId call, AnyCall(demand));
+  const output::CallSyntax& syntax = *format_.calls;
+  const std::string_view mark = syntax.list_begin.empty() ? syntax.open : syntax.list_begin;
+  return TextOrMarked(mark, MarkedCalls(call, demand.parallel, /*opened=*/true));
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
   json::error_code error;
   json::parse_options options;
-  options.max_depth = 100;
+  options.max_depth = kDeepestTools;
   const json::value tools = json::parse(demand.tools_json, error, {}, options);
   if (error || !tools.is_array()) return InvalidArgument("chat.tools_json: is not a JSON array");
   if (tools.get_array().size() > kMostTools) {
@@ -98,17 +131,19 @@ absl::StatusOr<ExprId> AnswerGrammar::Calls(const CallDemand& demand) {
     if (parameters != nullptr && !parameters->is_object()) parameters = nullptr;
     ASSIGN_OR_RETURN(const ExprId call, Call({.name = std::string(View(name->get_string())),
                                               .parameters = parameters != nullptr ? &parameters->get_object() : nullptr,
-                                              .place = place + ".parameters"}));
+                                              .place = place + ".parameters",
+                                              .bound = !demand.strict || IsStrict(function->get_object())}));
     calls.push_back(call);
   }
   if (calls.empty()) {
     return InvalidArgument("chat.tool_choice_json: there is no tool {}", demand.name.empty() ? "at all" : demand.name);
   }
-  return Around(grammar_.Named("call", grammar_.Choice(std::move(calls))), demand.parallel && demand.name.empty());
+  return grammar_.Named("call", grammar_.Choice(std::move(calls)));
 }
 
 // The arguments as JSON.
 absl::StatusOr<ExprId> AnswerGrammar::Arguments(const Tool& tool) {
+  if (!tool.bound) return json_.AnyObject();
   if (tool.parameters == nullptr || tool.parameters->empty()) return json_.List("{", grammar_.Empty(), 0, 0, "}");
   ASSIGN_OR_RETURN(const Object schema, MergeSchemas(*tool.parameters, {{"type", "object"}}, "#"));
   const absl::StatusOr<ExprId> expr = ReadJsonSchema(json::value(schema), grammar_);
@@ -215,18 +250,49 @@ ExprId AnswerGrammar::Around(ExprId call, bool parallel) {
   }
   const output::CallSyntax& syntax = *format_.calls;
   if (syntax.bare) return several(call, grammar_.Literal("; "));
-  const ExprId line = grammar_.Optional(grammar_.Byte('\n'));
+  return MarkedCalls(call, parallel, /*opened=*/false);
+}
+
+// `opened`: the first mark is there already.
+ExprId AnswerGrammar::MarkedCalls(ExprId call, bool parallel, bool opened) {
+  const output::CallSyntax& syntax = *format_.calls;
+  const auto more = [&](ExprId first, ExprId between, ExprId one) {
+    return parallel ? grammar_.Sequence({first, grammar_.Star(grammar_.Sequence({between, one}))}) : first;
+  };
+  const auto open = [&](bool done, std::string_view mark, ExprId rest) {
+    return done ? rest : grammar_.Sequence({Mark(mark), rest});
+  };
   if (syntax.close.empty() && syntax.body == output::CallBody::kJson) {
     const ExprId list = grammar_.Sequence(
-        {grammar_.Byte('['), json_.Space(), several(call, json_.Comma()), json_.Space(), grammar_.Byte(']')});
-    return grammar_.Sequence({Mark(syntax.open), grammar_.Optional(grammar_.Byte(' ')), list});
+        {grammar_.Byte('['), json_.Space(), more(call, json_.Comma(), call), json_.Space(), grammar_.Byte(']')});
+    return open(opened, syntax.open, grammar_.Sequence({grammar_.Optional(grammar_.Byte(' ')), list}));
   }
-  ExprId marked = grammar_.Sequence({Mark(syntax.open), call});
-  if (syntax.body == output::CallBody::kJson) marked = grammar_.Sequence({Mark(syntax.open), line, call, line});
-  if (!syntax.close.empty()) marked = grammar_.Sequence({marked, Mark(syntax.close)});
-  const ExprId all = several(grammar_.Named("marked call", marked), line);
-  if (syntax.list_begin.empty()) return all;
-  return grammar_.Sequence({Mark(syntax.list_begin), all, Mark(syntax.list_end)});
+  const ExprId line = grammar_.Optional(grammar_.Byte('\n'));
+  ExprId body = call;
+  if (syntax.body == output::CallBody::kJson) body = grammar_.Sequence({line, call, line});
+  if (!syntax.close.empty()) body = grammar_.Sequence({body, Mark(syntax.close)});
+  body = grammar_.Named("call body", body);
+  const ExprId marked = open(false, syntax.open, body);
+  if (syntax.list_begin.empty()) return more(open(opened, syntax.open, body), line, marked);
+  return open(opened, syntax.list_begin, grammar_.Sequence({more(marked, line, marked), Mark(syntax.list_end)}));
+}
+
+bool AsksForStrictCalls(std::string_view tools_json) {
+  if (tools_json.find("\"strict\"") == tools_json.npos) return false;
+  json::error_code error;
+  json::parse_options options;
+  options.max_depth = kDeepestTools;
+  const json::value tools = json::parse(tools_json, error, {}, options);
+  if (error || !tools.is_array()) return false;
+  return std::any_of(tools.get_array().begin(), tools.get_array().end(), [](const json::value& tool) {
+    const json::value* function = tool.is_object() ? tool.get_object().if_contains("function") : nullptr;
+    return function != nullptr && function->is_object() && IsStrict(function->get_object());
+  });
+}
+
+bool CanBindAfterText(const output::AnswerFormat& format) {
+  if (format.channels || format.calls == nullptr || format.calls->bare) return false;
+  return format.calls->body == output::CallBody::kJson || format.calls->body == output::CallBody::kNamedJson;
 }
 
 }  // namespace inferd::constraint

@@ -25,6 +25,7 @@ struct CallDemand {
   std::string tools_json;  // in OpenAI's form
   std::string name;        // of the only tool that may be called; empty: any
   bool parallel = true;    // more than one call may come
+  bool strict = false;     // arguments are bound only of functions that ask for it with `strict: true`
 };
 
 class AnswerGrammar {
@@ -43,6 +44,9 @@ class AnswerGrammar {
   // One call or more. FAILED_PRECONDITION: the template has no known form of calls. INVALID_ARGUMENT: the tools are
   // wrong, or a schema of theirs.
   absl::StatusOr<ExprId> Calls(const CallDemand& demand);
+  // Any text, with a call or more at its end; what follows the mark that opens a call is bound, and nothing before it.
+  // The same errors, and only where CanBindAfterText().
+  absl::StatusOr<ExprId> TextOrCalls(const CallDemand& demand);
   bool has_calls() const { return format_.calls != nullptr || format_.channels; }
   // An answer that is `content`, and what the format writes around content.
   ExprId Content(ExprId content);
@@ -55,6 +59,7 @@ class AnswerGrammar {
     std::string name;
     const Object* parameters;  // nullptr: none
     std::string place;
+    bool bound = true;  // else its arguments are any JSON
   };
 
   ExprId Mark(std::string_view spelling);
@@ -62,7 +67,13 @@ class AnswerGrammar {
   ExprId Until(std::string_view mark);
   ExprId Blank();
   absl::StatusOr<ExprId> Call(const Tool& tool);
+  // Any text without the mark; or with the mark, and `rest` behind it.
+  ExprId TextOrMarked(std::string_view mark, ExprId rest);
+  template <typename AtMark>
+  ExprId SearchMark(std::string_view mark, bool may_end, AtMark at_mark);
+  absl::StatusOr<ExprId> AnyCall(const CallDemand& demand);
   ExprId Around(ExprId call, bool parallel);
+  ExprId MarkedCalls(ExprId call, bool parallel, bool opened);
   absl::StatusOr<ExprId> Arguments(const Tool& tool);
   absl::StatusOr<ExprId> NamedCall(const Tool& tool);
   absl::StatusOr<ExprId> Parameters(const Tool& tool);
@@ -74,5 +85,11 @@ class AnswerGrammar {
   Grammar& grammar_;
   JsonGrammar json_;
 };
+
+// Whether one of the functions has `strict: true`; tools_json in OpenAI's form.
+bool AsksForStrictCalls(std::string_view tools_json);
+// Whether the form of calls begins with a mark, so that calls can be told from text as soon as they begin, and writes
+// their arguments as JSON.
+bool CanBindAfterText(const output::AnswerFormat& format);
 
 }  // namespace inferd::constraint

@@ -226,6 +226,26 @@ def test_a_named_call_is_of_that_tool_streamed_too(tool_client):
     assert error.value.param == "tool_choice" and "there is no tool nothing" in error.value.message
 
 
+def test_a_call_of_a_strict_function_is_bound_once_it_begins(tool_daemon, tool_client, protos):
+    """The model does not call by itself: that it has begun to is given as what it had before a resumption."""
+    pb = protos.inference
+    strict = [{**tool, "function": {**tool["function"], "strict": True}} for tool in TOOLS]
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TOOLS}
+    model = tool_client.models.list().data[0].id
+    with grpc.insecure_channel(tool_daemon.grpc) as channel:
+        stub = protos.inference_grpc.InferenceStub(channel)
+        ids = stub.Tokenize(pb.TokenizeRequest(model=model, text="Let me see.\n<tool_call>", parse_special=True)).ids
+        for seed in range(4):
+            events = list(stub.Generate(pb.GenerateRequest(
+                model=model, seed=seed, limits=pb.Limits(max_tokens=300), resume_tokens=[pb.ResumeState(ids=ids)],
+                chat=pb.ChatPrompt(messages=[pb.Message(role="user", content="A timer?")], tools_json=json.dumps(strict), parallel_tool_calls=False))))
+            calls = [event.delta.tool_call for event in events if event.delta.kind == pb.Delta.KIND_TOOL_CALL]
+            assert events[-1].finished.reason == pb.Finished.REASON_TOOL_CALLS
+            check(schemas[calls[0].name], "".join(call.arguments for call in calls))
+    message = ask(tool_client, tools=strict, max_tokens=24).choices[0].message
+    assert message.content or message.tool_calls
+
+
 def test_the_content_is_constrained_after_the_reasoning(tool_daemon, protos):
     """The model does not know how to end reasoning: its end is given as what it had before a resumption."""
     pb = protos.inference
