@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/scheduler/admission.h"
@@ -143,8 +144,8 @@ class RandomLoad {
       return;
     }
     EXPECT_LT(load.waiting_requests, kQueue.max_requests + 1);
-    if (!load.idle()) EXPECT_LE(wait, kQueue.max_wait_seconds);
-    if (spec.deadline) EXPECT_LE(clock_.Now() + std::chrono::duration<double>(wait), *spec.deadline);
+    EXPECT_TRUE(load.idle() || wait <= kQueue.max_wait_seconds);
+    EXPECT_TRUE(!spec.deadline || clock_.Now() + std::chrono::duration<double>(wait) <= *spec.deadline);
     if (!spec.all_rows && Chance(4)) memory_.cached[spec.id] = spec.tokens / 2;
     requests_[spec.id] = {.spec = spec, .left = UpTo(case_.longest_answer), .expected_wait_seconds = wait};
     scheduler_.Add(spec);
