@@ -7,6 +7,7 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "proto/call_metadata.h"
 #include "worker/call_deadline.h"
 #include "worker/grpc_status.h"
 #include "worker/prepared_request.h"
@@ -40,6 +41,7 @@ GenerateStream::GenerateStream(const LoadedModel& model, ServiceThreads& threads
 absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   request_id_ = RequestIdOf(wire.request_id(), context_);
   if (cancelled_) return Cancelled("the request was cancelled");
+  TellBegun();
   rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
   ASSIGN_OR_RETURN(engine::GenerationRequest request, PrepareRequest(model_, wire,
                                                                      {.rendered_unix_seconds = rendered_unix_seconds_,
@@ -49,17 +51,35 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
   });
+  const engine::Statistics before = model_.engine->Stats();
   ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
   engine_id_ = id;
+  if (before.requests_running + before.requests_waiting > 0) TellWaiting();
   if (cancelled_) CancelInEngine();  // the call was cancelled before the engine knew it
   return absl::OkStatus();
+}
+
+void GenerateStream::TellBegun() {
+  context_.AddInitialMetadata(kWorkBegun, "1");
+  StartSendInitialMetadata();
+  told_begun_.WaitForNotification();
+}
+
+void GenerateStream::TellWaiting() {
+  {
+    absl::MutexLock lock(&mutex_);
+    tells_waiting_ = true;
+  }
+  threads_.delivery.Wake(self_);
 }
 
 void GenerateStream::WriteNext() {
   absl::MutexLock lock(&mutex_);
   if (writing_ || ended_ || queue_ == nullptr) return;
   if (cancelled_) outgoing_.Drop(*queue_);
-  if (std::optional<v1::GenerateEvent> event = outgoing_.Next(*queue_)) {
+  std::optional<v1::GenerateEvent> event = outgoing_.Next(*queue_);
+  if (std::exchange(tells_waiting_, false) && !event) event.emplace().mutable_waiting();
+  if (event) {
     written_ = *std::move(event);
     if (written_.has_accepted()) written_.mutable_accepted()->set_rendered_unix_seconds(rendered_unix_seconds_);
     writing_ = true;

@@ -13,6 +13,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "engine/generation/event_queue.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/loaded_model.h"
@@ -37,6 +38,10 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
 
  private:
   absl::Status Submit(const v1::GenerateRequest& request);
+  // Returns when the client has been told that work has begun.
+  void TellBegun();
+  void TellWaiting();
+  void OnSendInitialMetadataDone(bool) override { told_begun_.Notify(); }
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
@@ -54,12 +59,15 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   std::shared_ptr<engine::EventQueue> queue_;
   std::atomic<engine::RequestId> engine_id_ = 0;
   std::atomic<bool> cancelled_ = false;
+  absl::Notification told_begun_;
 
   absl::Mutex mutex_;
   Outgoing outgoing_ ABSL_GUARDED_BY(mutex_);
   v1::GenerateEvent written_;  // of the write under way
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  // `waiting` is to be sent, unless the first event comes before it.
+  bool tells_waiting_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace inferd::worker

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "gateway/openai/errors.h"
+#include "proto/call_metadata.h"
 
 namespace inferd::gateway {
 namespace {
@@ -46,6 +47,7 @@ int PushbackSeconds(const grpc::ClientContext& context) {
 CallEnd ReadEnd(const grpc::Status& status, const grpc::ClientContext& context) {
   CallEnd end;
   if (status.ok()) return end;
+  end.begun = context.GetServerInitialMetadata().contains(kWorkBegun);
   end.status = absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     if (ContainsAny(status.error_message(), kNotReachedMessages)) {

@@ -1,7 +1,7 @@
 // What the end of a call to a worker means.
 //
 //   CallEnd end = ReadEnd(status, context);
-//   if (end.lost) ...   // the worker's process died, or was never reached: nobody answered the call
+//   if (end.outcome == CallOutcome::kWorkerLost && end.begun) ...   // perhaps it died of this call
 #pragma once
 
 #include "absl/status/status.h"
@@ -26,6 +26,8 @@ struct CallEnd {
   CallOutcome outcome = CallOutcome::kAnswered;
   // With the time to retry after, where the worker told it.
   absl::Status status;
+  // The worker had begun to work on what the request says (proto/call_metadata.h).
+  bool begun = false;
 };
 
 CallEnd ReadEnd(const grpc::Status& status, const grpc::ClientContext& context);

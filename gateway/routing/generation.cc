@@ -18,9 +18,9 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A second death while it is computed, without progress in between, is blamed on the request.
+// A second death while it is worked on, without progress in between, is blamed on the request.
 constexpr int kMaxBlamedDeaths = 2;
-// A worker may die of a request before it has said that it computes it: so many others in a row are no accident.
+// What a dying worker said last may be lost: so many others in a row are no accident.
 constexpr int kMaxOtherDeaths = 4;
 constexpr uint32_t kMaxChoices = 128;
 // How long a table that led to a dead worker is given to change before its worker is tried again.
@@ -197,7 +197,7 @@ void Generation::StartCall(const VersionRoute& version) {
     request_.set_deadline_ms(std::max<int64_t>(1, left.count()));
   }
   AddResumeState();
-  begun_since_start_ = progress_since_start_ = false;
+  begun_since_start_ = progress_since_start_ = waits_ = false;
   patience_left_ = give_up_ ? *give_up_ - steady_clock::now() : steady_clock::duration(0);
   goes_on_ = accepted_;
   call_ = GenerateCall::Start(upstream_.workers.Get(version.address), request_,
@@ -221,6 +221,7 @@ bool Generation::Record(std::vector<v1::GenerateEvent>& events) {
   bool got_further = false;
   for (const v1::GenerateEvent& event : events) {
     if (accepted_ && event.has_accepted() && event.accepted().fingerprint() != fingerprint_) return false;
+    waits_ = event.has_waiting();
     begun_since_start_ = begun_since_start_ || event.has_accepted();
     if (event.has_accepted() && !accepted_) {
       accepted_ = true;
@@ -245,8 +246,10 @@ bool Generation::Record(std::vector<v1::GenerateEvent>& events) {
       got_further = true;
     }
   }
-  // The consumer has seen `accepted` once.
-  if (goes_on_) std::erase_if(events, [](const v1::GenerateEvent& event) { return event.has_accepted(); });
+  // The consumer sees `accepted` once, and what is between workers and us never.
+  std::erase_if(events, [this](const v1::GenerateEvent& event) {
+    return event.has_waiting() || (goes_on_ && event.has_accepted());
+  });
   if (got_further) {
     if (!std::exchange(progress_since_start_, true) && moved_) upstream_.metrics.Resumed(request_.model());
     moved_ = false;
@@ -281,16 +284,16 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   ++deaths_;
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();
-  if (!IsPoison()) return std::nullopt;
+  if (!IsPoison(end.begun && !waits_)) return std::nullopt;
   upstream_.poison.Add(request_);
   return Internal("two workers died under this request");
 }
 
 bool Generation::IsSuspect() const { return blamed_deaths_ > 0 || other_deaths_ > 1; }
 
-bool Generation::IsPoison() {
+bool Generation::IsPoison(bool was_worked_on) {
   if (progress_since_start_) blamed_deaths_ = other_deaths_ = 0;
-  ++(begun_since_start_ ? blamed_deaths_ : other_deaths_);
+  ++(was_worked_on ? blamed_deaths_ : other_deaths_);
   return blamed_deaths_ >= kMaxBlamedDeaths || other_deaths_ >= kMaxOtherDeaths;
 }
 

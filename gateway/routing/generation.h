@@ -9,9 +9,9 @@
 //     if (batch.end) break;
 //   }
 //
-// A request under which two workers die in a row, while they compute it and without its having got further, ends with
-// INTERNAL and is refused for a while. One that waited in a queue when its worker died is not to blame. All calls on
-// the executor's thread.
+// A request under which two workers die in a row, while they read or compute it and without its having got further,
+// ends with INTERNAL and is refused for a while. One that waited in a queue when its worker died is not to blame. All
+// calls on the executor's thread.
 #pragma once
 
 #include <atomic>
@@ -121,7 +121,7 @@ class Generation {
   // Goes on alone (resume_gate.h), so that the next death tells.
   bool IsSuspect() const;
   // Counts a death; whether the request is to blame for it and the one before.
-  bool IsPoison();
+  bool IsPoison(bool was_worked_on);
   void AddResumeState();
   void LeaveGate();
   bool all_finished() const;
@@ -157,14 +157,15 @@ class Generation {
   // When to ask (again) for an unloaded model.
   TimePoint ask_at_ = TimePoint::min();
   int deaths_ = 0;
-  // Since it got further: deaths while it was computed, and others.
+  // Since it got further: deaths while it was worked on, and others.
   int blamed_deaths_ = 0;
   int other_deaths_ = 0;
   // It has lost its worker and not got further since.
   bool moved_ = false;
-  // Of the newest call: the worker has said that it computes it; tokens came.
+  // Of the newest call: the worker has said that it computes it; tokens came; it waits for its turn.
   bool begun_since_start_ = false;
   bool progress_since_start_ = false;
+  bool waits_ = false;
   // The newest call goes on with an accepted request.
   bool goes_on_ = false;
   // Key of the gate that this generation holds; empty: none.

@@ -150,13 +150,31 @@ TEST_F(GenerationTest, TimeInAWorkersHandsDoesNotCountAsWaitingForOne) {
 }
 
 TEST_F(GenerationTest, ARequestThatWaitsInAQueueIsNotBlamedForDeaths) {
-  const std::string prompt = "tokens=3 queued=1";
-  std::future<Outcome> result;
-  KillWhileItWaits(3, [&] { result = Run(Request(prompt)); });
+  for (const char* prompt : {"tokens=3 queued=1", "tokens=3 queued=unread"}) {
+    std::future<Outcome> result;
+    KillWhileItWaits(3, [&] { result = Run(Request(prompt)); });
+    StubProcess stub(StubArguments());
+    Outcome outcome = result.get();
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    EXPECT_EQ(outcome.text, Words(3));
+    EXPECT_EQ(outcome.others, 0) << "what only we are told";
+  }
+}
+
+// Before the worker computes anything: of its text, its template, its constraint.
+TEST_F(GenerationTest, ARequestThatKillsWhileItIsReadIsRefusedAfterTwoDeaths) {
   StubProcess stub(StubArguments());
-  Outcome outcome = result.get();
-  EXPECT_TRUE(outcome.status.ok()) << outcome.status;
-  EXPECT_EQ(outcome.text, Words(3));
+  std::vector<std::future<Outcome>> innocent;
+  for (int i = 0; i < 4; ++i) innocent.push_back(Run(Request("tokens=100 delay_us=3000")));
+  WaitForDeltas(8);
+  std::future<Outcome> killer = Run(Request("die_reading=1"));
+  for (int i = 0; i < 2; ++i) {
+    stub.WaitForDeath();
+    stub.Start();
+  }
+  EXPECT_TRUE(absl::IsInternal(killer.get().status));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Run(Request("die_reading=1")).get().status));
+  for (auto& result : innocent) EXPECT_EQ(result.get().text, Words(100));
 }
 
 TEST_F(GenerationTest, AResumedRequestThatWaitsInAQueueIsNotBlamedForDeaths) {
@@ -174,7 +192,7 @@ TEST_F(GenerationTest, AResumedRequestThatWaitsInAQueueIsNotBlamedForDeaths) {
   EXPECT_EQ(outcome.text, Words(9));
 }
 
-// Which may kill before it is known to be computed.
+// Which may kill before it is known to be worked on.
 TEST_F(GenerationTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
   std::future<Outcome> result;
   KillWhileItWaits(4, [&] { result = Run(Request("tokens=3 queued=1")); });

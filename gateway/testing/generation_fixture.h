@@ -43,6 +43,7 @@ using std::chrono::steady_clock;
 struct Outcome {
   std::string text;
   int accepted = 0;
+  int others = 0;  // events of no kind that a client knows
   uint32_t completion_tokens = 0;
   absl::Status status;
 };
@@ -129,6 +130,7 @@ class GenerationTest : public testing::Test {
           ++deltas_;
           if (event.delta().choice() == 0) outcome.text += event.delta().text();
         }
+        outcome.others += !event.has_accepted() && !event.has_delta() && !event.has_finished();
         if (event.has_finished()) outcome.completion_tokens += event.finished().usage().completion_tokens();
       }
       if (cancel_at_ > 0 && deltas_ >= cancel_at_) set.Cancel();

@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "proto/call_metadata.h"
 
 namespace inferd::gateway {
 namespace {
@@ -197,8 +198,15 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
   if (request->resume_tokens_size() > 0 && request->rendered_unix_seconds() != kRenderedUnixSeconds) {
     return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a continuation without the time of its prompt");
   }
+  const std::string queued = Option(PromptOf(*request), "queued");
+  context->AddInitialMetadata(kWorkBegun, "1");
+  if (!options_.holds_queue || queued != "unread") writer->SendInitialMetadata();
+  if (NumberOption(PromptOf(*request), "die_reading", 0) != 0) kill(getpid(), SIGKILL);
   // As in the queue of a worker that has others to serve.
-  if (options_.holds_queue && NumberOption(PromptOf(*request), "queued", 0) != 0) {
+  if (options_.holds_queue && !queued.empty()) {
+    v1::GenerateEvent event;
+    event.mutable_waiting();
+    if (queued != "unread") writer->Write(event);
     ++waiting_;
     while (!context->IsCancelled()) Compute(std::chrono::milliseconds(5));
     --waiting_;

@@ -6,7 +6,10 @@
 //   "think=2"                    the first two tokens are reasoning
 //   "call=get_weather"           ends with a tool call of that name
 //   "refuse=8"                   ends at once with that gRPC code;  "fail_at=3 fail=13" in mid-stream
-//   "queued=1"                   waits without a word where the process was started to hold such requests
+//   "queued=1"                   waits, having said so, where the process was started to hold such requests;
+//   "queued=unread":
+//                                without having begun, as where others' prompts are read first
+//   "die_reading=1"              kills its own process when it has said that it has begun
 //   "most=2"                     refuses with RESOURCE_EXHAUSTED while so many run
 //   "fail_choice=3"              ends a choice with an error of that gRPC code
 //

@@ -37,6 +37,33 @@ def test_a_request_under_which_two_workers_die_is_refused_and_others_go_on(tmp_p
     load.check()
 
 
+def data_bytes(daemon):
+    """Of the worker, after some requests: what memory_limit counts."""
+    for _ in range(3):
+        assert ask(daemon.http_port, "/v1/completions", {"model": "smollm2", "prompt": "Hi", "max_tokens": 4}).error is None
+    with open(f"/proc/{worker_of(daemon, 'smollm2')['pid']}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+
+
+def test_a_request_that_kills_while_it_is_read_is_refused_after_two_deaths(tmp_path, model_path):
+    """Its tokens, one a digit, take more memory than its worker may have; its text does not."""
+    small = {"kv_cache": {"bytes": "64MiB"}}
+    with Daemon(tmp_path, [smollm2(model_path, **small)], quick()) as daemon:
+        limit = data_bytes(daemon) + (48 << 20)
+        config = json.loads(daemon.config_path.read_text())
+        config["models"][0]["memory_limit"] = f"{limit}"
+        daemon.config_path.write_text(json.dumps(config))
+        assert daemon.inferctl("reload").returncode == 0
+        body = {"model": "smollm2", "prompt": "7" * 9_000_000, "max_tokens": 4}
+        answer = ask(daemon.http_port, "/v1/completions", body)
+        assert answer.status == 500 and "internal_error" in answer.error, answer.error
+        assert worker_of(daemon, "smollm2")["exits"] == {"memory_limit": 2}
+        again = ask(daemon.http_port, "/v1/completions", body)
+        assert again.status == 400 and "refused for 10 minutes" in again.error, again.error
+        assert ask(daemon.http_port, "/v1/completions", {**body, "prompt": "Hi"}).error is None
+        assert worker_of(daemon, "smollm2")["exits"] == {"memory_limit": 2}
+
+
 def test_requests_that_wait_in_a_queue_are_not_blamed_for_deaths(tmp_path, model_path):
     with Daemon(tmp_path, [smollm2(model_path, batch={"max_sequences": 1})], quick()) as daemon:
         body = {"model": "smollm2", "prompt": "One, two, three,", "max_tokens": 96, "temperature": 0, "ignore_eos": True}

@@ -1,0 +1,12 @@
+// Metadata of calls between our processes, beside the messages.
+//
+//   context.AddInitialMetadata(kWorkBegun, "1");
+#pragma once
+
+namespace inferd {
+
+// Of a worker's answer, sent before it does anything with what the request says: if the worker dies from now on, it may
+// have died of the request. (Until the call has it, and after Generate's `waiting`, it did not.)
+inline constexpr char kWorkBegun[] = "inferd-work-begun";
+
+}  // namespace inferd
