@@ -90,7 +90,7 @@ struct Lanes {
     }
     return mask;
   }
-  // In two exact steps and one that rounds only a subnormal or infinite result.
+  // In two steps, of which only the last can round, to infinity.
   static Float ScaleByPowerOfTwo(Float x, Float n) {
     Float scaled;
     for (int i = 0; i < 4; ++i) {

@@ -5,7 +5,7 @@
 //
 // Ops supplies Float, Mask and Set, Add, Subtract, Multiply, Divide, MultiplyAdd (fma), Less, Select, and
 //   Maximum(a, b)            a > b ? a : b, so that NaN in b stays; Minimum alike
-//   ScaleByPowerOfTwo(x, n)  x * 2^n, rounded once, for |x| in [0.5, 2] and integral n in -150..128
+//   ScaleByPowerOfTwo(x, n)  x * 2^n, infinity where it is too large, for |x| in [0.5, 2] and integral n in -126..128
 // Bounds are in units of the last place of the f32 result, tested in elementary_test.cc; NaN gives NaN. The
 // polynomials come from reference/fit_polynomials.py.
 #pragma once
@@ -49,12 +49,15 @@ inline ReducedExponent<Ops> ReduceExponent(typename Ops::Float x) {
   return {n, Ops::MultiplyAdd(Ops::Multiply(r, r), Polynomial<Ops>(r, kTail), r)};
 }
 
-// Within 2 units; 0 below -104, infinity above 88.73, small results keep their subnormal bits.
+// Within 2 units; infinity above 88.73; 0 below -87.33, where results would be subnormal: x86 takes hundreds of cycles
+// to make one and as many for each product with it, and the weights of keys that attention does not see are all down
+// there.
 template <class Ops>
 inline typename Ops::Float Exp(typename Ops::Float x) {
-  x = Ops::Minimum(Ops::Set(89.0f), Ops::Maximum(Ops::Set(-104.0f), x));
-  auto reduced = ReduceExponent<Ops>(x);
-  return Ops::ScaleByPowerOfTwo(Ops::Add(reduced.expm1, Ops::Set(1.0f)), reduced.n);
+  const auto least = Ops::Set(-87.33f);
+  auto reduced = ReduceExponent<Ops>(Ops::Minimum(Ops::Set(89.0f), Ops::Maximum(least, x)));
+  auto power = Ops::ScaleByPowerOfTwo(Ops::Add(reduced.expm1, Ops::Set(1.0f)), reduced.n);
+  return Ops::Select(Ops::Less(x, least), Ops::Set(0.0f), power);
 }
 
 // Within 4 units: expm1(2|x|) / (expm1(2|x|) + 2).

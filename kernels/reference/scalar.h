@@ -23,7 +23,7 @@ struct Scalar {
   static bool Less(float a, float b) { return a < b; }
   static float Select(bool condition, float a, float b) { return condition ? a : b; }
 
-  // In two exact steps and one that rounds only a subnormal or infinite result.
+  // In two steps, of which only the last can round, to infinity.
   static float ScaleByPowerOfTwo(float x, float n) {
     if (std::isnan(n)) return n;
     const int32_t exponent = static_cast<int32_t>(n);

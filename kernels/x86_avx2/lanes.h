@@ -103,7 +103,7 @@ struct Lanes {
   static __m256 PowerOfTwo(__m256i n) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23));
   }
-  // In two exact steps and one that rounds only a subnormal or infinite result.
+  // In two steps, of which only the last can round, to infinity.
   static __m256 Scale(__m256 x, __m256 n) {
     const __m256i exponent = _mm256_cvtps_epi32(n);
     const __m256i half = _mm256_srai_epi32(exponent, 1);
