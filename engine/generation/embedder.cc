@@ -148,10 +148,13 @@ std::optional<Embedder::Part> Embedder::PlanInput(Job& job, size_t index, int64_
   return Part{.job = &job, .input = index, .tokens = tokens};
 }
 
-bool Embedder::PoolsLastToken() const {
+model::Pooling Embedder::PooledBy() const {
   const model::DecoderSpec& spec = device_.model().spec();
-  const model::Pooling pooling = spec.pooling == model::Pooling::kRank ? spec.rank.of : spec.pooling;
-  return pooling == model::Pooling::kNone || pooling == model::Pooling::kLast;
+  return spec.pooling == model::Pooling::kRank ? spec.rank.of : spec.pooling;
+}
+
+bool Embedder::PoolsLastToken() const {
+  return PooledBy() == model::Pooling::kNone || PooledBy() == model::Pooling::kLast;
 }
 
 absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
@@ -165,29 +168,44 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
          .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
   }
   ASSIGN_OR_RETURN(const model::ForwardResult result, model::ForwardHidden(device_, steps));
-  // The rows are the device's until the next pass, and pooling may use the device: keep them first.
-  const std::vector<float> values(result.values.begin(), result.values.end());
+  // The rows are the device's until the next pass, and pooling may use the device: take them all first.
   size_t row = 0;
   for (const Part& part : parts) {
     const size_t rows = PoolsLastToken() ? 1 : static_cast<size_t>(part.tokens);
     const size_t width = static_cast<size_t>(result.row_elements);
-    RETURN_IF_ERROR(TakeRows(part, std::span(values).subspan(row * width, rows * width)));
+    TakeRows(part, result.values.subspan(row * width, rows * width));
     row += rows;
   }
+  for (const Part& part : parts) RETURN_IF_ERROR(FinishInput(part));
   return absl::OkStatus();
 }
 
-absl::Status Embedder::TakeRows(const Part& part, std::span<const float> rows) {
+// One row is kept of each input, however long it is.
+void Embedder::TakeRows(const Part& part, std::span<const float> rows) {
+  part.job->tokens_left -= part.tokens;
+  std::vector<float>& hidden = part.job->inputs[part.input].hidden;
+  const size_t width = static_cast<size_t>(device_.model().spec().width);
+  if (PoolsLastToken()) {
+    hidden.assign(rows.end() - static_cast<int64_t>(width), rows.end());
+  } else if (PooledBy() == model::Pooling::kMean) {
+    hidden.resize(width);
+    for (size_t i = 0; i < rows.size(); ++i) hidden[i % width] += rows[i];  // ascending, as model::Pool does it
+  } else if (hidden.empty()) {
+    hidden.assign(rows.begin(), rows.begin() + static_cast<int64_t>(width));
+  }
+}
+
+absl::Status Embedder::FinishInput(const Part& part) {
   Job& job = *part.job;
   Input& input = job.inputs[part.input];
-  job.tokens_left -= part.tokens;
-  if (PoolsLastToken()) input.hidden.clear();
-  input.hidden.insert(input.hidden.end(), rows.begin(), rows.end());
-  if (input.sequence->length() < static_cast<int64_t>(job.request.inputs[part.input].size())) return absl::OkStatus();
+  const size_t tokens = job.request.inputs[part.input].size();
+  if (input.sequence->length() < static_cast<int64_t>(tokens)) return absl::OkStatus();
+  if (PooledBy() == model::Pooling::kMean) {
+    for (float& value : input.hidden) value /= static_cast<float>(tokens);
+  }
   std::vector<float>& vector = job.vectors[part.input];
   vector.resize(static_cast<size_t>(model::PooledSize(device_.model().spec())));
-  const int64_t count = static_cast<int64_t>(input.hidden.size()) / device_.model().spec().width;
-  RETURN_IF_ERROR(model::Pool(device_, input.hidden, count, vector));
+  RETURN_IF_ERROR(model::Pool(device_, input.hidden, 1, vector));
   input = {.complete = true};
   while (job.first_open < job.inputs.size() && job.inputs[job.first_open].complete) ++job.first_open;
   return absl::OkStatus();

@@ -71,7 +71,7 @@ class Embedder {
  private:
   struct Input {
     std::unique_ptr<cache::Sequence> sequence;
-    std::vector<float> hidden;  // [tokens done][n_embd]; of decoders that pool the last token, its row alone
+    std::vector<float> hidden;  // [n_embd]: the first or last token's row, or the sum of the rows so far
     bool complete = false;
   };
   struct Job {
@@ -95,7 +95,9 @@ class Embedder {
   std::vector<Part> PlanPass(int64_t most_tokens);
   std::optional<Part> PlanInput(Job& job, size_t input, int64_t tokens_left, int64_t rows_left);
   absl::Status RunPass(const std::vector<Part>& parts);
-  absl::Status TakeRows(const Part& part, std::span<const float> rows);
+  void TakeRows(const Part& part, std::span<const float> rows);
+  absl::Status FinishInput(const Part& part);
+  model::Pooling PooledBy() const;  // of a ranking model, what its head takes
   bool PoolsLastToken() const;
   bool ReleaseAfter(size_t kept);
 

@@ -6,6 +6,7 @@
 
 #include "config/base/testing_paths.h"
 #include "engine/generation/refusal.h"
+#include "engine/model/testing_model.h"
 
 namespace inferd::engine {
 namespace {
@@ -54,6 +55,35 @@ TEST_F(EmbedderTest, InputsThatLoseTheirPagesGiveTheSameVectors) {
     EXPECT_FALSE(embedder.ReleaseAll());
   });
   EXPECT_EQ(disturbed, undisturbed);
+}
+
+// As model::Pool of all rows of one pass, although a pass takes a few tokens and one row is kept.
+TEST(Embedder, PoolsAsItGoes) {
+  for (const uint32_t pooling : {1u, 2u, 3u}) {  // mean, first, last
+    const std::string bytes = model::TestingModel::Llama().Set("pooling_type", pooling).Bytes();
+    const auto device = *device::Device::Create(*model::LoadBytes(bytes), {.threads = 1,
+                                                                           .context_tokens = 256,
+                                                                           .max_batch_tokens = 64,
+                                                                           .max_result_rows = 64,
+                                                                           .cache = {.bytes = 1 << 20}});
+    std::vector<int32_t> text(50);
+    for (int32_t i = 0; i < 50; ++i) text[static_cast<size_t>(i)] = (7 + 13 * i) % 96;
+    std::vector<float> expected(static_cast<size_t>(model::PooledSize(device->model().spec())));
+    {
+      const auto sequence = *device->cache().NewSequence({.tenant_salt = 1});
+      ASSERT_TRUE(device->cache().Reserve(*sequence, 50).ok());
+      const model::SequenceStep step{sequence.get(), text, model::Rows::kAll};
+      const auto result = *model::ForwardHidden(*device, {&step, 1});
+      ASSERT_TRUE(
+          model::Pool(*device, std::vector<float>(result.values.begin(), result.values.end()), 50, expected).ok());
+    }
+    Embedder embedder(*device);
+    Vectors vectors;
+    embedder.Submit({.inputs = {text, text}, .done = [&](absl::StatusOr<Vectors> result) { vectors = *result; }}, {});
+    while (embedder.Step({}, {}, 8) > 0) {
+    }
+    EXPECT_EQ(vectors, (Vectors{expected, expected})) << pooling;
+  }
 }
 
 TEST_F(EmbedderTest, WhatHasWaitedTooLongIsRefusedAndWhatHasBegunIsNot) {

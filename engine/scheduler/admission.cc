@@ -2,12 +2,18 @@
 #include "engine/scheduler/admission.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/base/status.h"
 #include "engine/scheduler/prefill_share.h"
 
 namespace inferd::scheduler {
 namespace {
+
+// With milliseconds where a second is long.
+std::string Shown(double seconds) {
+  return std::abs(seconds) < 1 ? fmt::format("{:.3f} s", seconds) : fmt::format("{:.1f} s", seconds);
+}
 
 double Seconds(MonotonicTime from, MonotonicTime to) { return std::chrono::duration<double>(to - from).count(); }
 
@@ -31,7 +37,7 @@ double PromptTokenSeconds(const QueueLimits& limits, const Load& load, const Rat
 }
 
 Rejection FullQueue(double wait, std::string what) {
-  return {RejectionReason::kQueueFull, wait, fmt::format("queue is full: {}, expected wait {:.1f} s", what, wait)};
+  return {RejectionReason::kQueueFull, wait, fmt::format("queue is full: {}, expected wait {}", what, Shown(wait))};
 }
 
 }  // namespace
@@ -79,13 +85,13 @@ std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& l
   // An idle engine takes any request that fits: the wait is then the request's own work.
   if (!load.idle() && limits.max_wait_seconds > 0 && wait > limits.max_wait_seconds) {
     return Rejection{RejectionReason::kWaitTooLong, wait,
-                     fmt::format("expected wait {:.1f} s exceeds the limit of {:g} s", wait, limits.max_wait_seconds)};
+                     fmt::format("expected wait {} exceeds the limit of {:g} s", Shown(wait), limits.max_wait_seconds)};
   }
   if (arrival.deadline) {
     const double left = Seconds(arrival.now, *arrival.deadline);
     if (left <= 0 || wait > left) {
       return Rejection{RejectionReason::kDeadline, wait,
-                       fmt::format("expected wait {:.1f} s exceeds the {:.1f} s left to the deadline", wait, left)};
+                       fmt::format("expected wait {} exceeds the {} left to the deadline", Shown(wait), Shown(left))};
     }
   }
   return std::nullopt;
@@ -98,14 +104,14 @@ std::optional<Rejection> CheckWaiting(const QueueLimits& limits, const Arrival& 
   if (limits.max_wait_seconds > 0 && waited > limits.max_wait_seconds) {
     return Rejection{
         RejectionReason::kWaitTooLong, 0,
-        fmt::format("the request has waited {:.1f} s, the limit is {:g} s", waited, limits.max_wait_seconds)};
+        fmt::format("the request has waited {}, the limit is {:g} s", Shown(waited), limits.max_wait_seconds)};
   }
   if (!arrival.deadline) return std::nullopt;
   const double left = Seconds(now, *arrival.deadline);
   const double own = static_cast<double>(arrival.tokens) * rates.prefill_seconds_per_token();
   if (left > 0 && own <= left) return std::nullopt;
   return Rejection{RejectionReason::kDeadline, 0,
-                   fmt::format("the prompt takes {:.1f} s, {:.1f} s are left to the deadline", own, left)};
+                   fmt::format("the prompt takes {}, {} are left to the deadline", Shown(own), Shown(left))};
 }
 
 }  // namespace inferd::scheduler

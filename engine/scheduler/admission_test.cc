@@ -131,6 +131,9 @@ TEST(Admission, RefusesWhatCannotStartBeforeItsDeadline) {
   EXPECT_EQ(late->reason, RejectionReason::kDeadline);
   EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 1000, .now = now, .deadline = now + seconds(7)}, Measured()));
   EXPECT_TRUE(CheckAdmission({}, {}, {.tokens = 1, .now = now, .deadline = now}, Rates{})) << "already passed";
+  EXPECT_EQ(
+      CheckAdmission({}, {}, {.tokens = 100, .now = now, .deadline = now + Milliseconds(50)}, Measured())->message,
+      "expected wait 0.100 s exceeds the 0.050 s left to the deadline");
 }
 
 TEST(Admission, WithoutMeasurementsNothingIsExpectedToWait) {
