@@ -18,6 +18,12 @@ struct Isa {
     return vmaxvq_u32(magnitudes);
   }
 
+  static panels::HalfSums Round32(const float* x, float factor, int8_t* out) {
+    const int32_t first = Round16(x, factor, out);
+    return {first, Round16(x + 16, factor, out + 16)};
+  }
+
+ private:
   static int32_t Round16(const float* x, float factor, int8_t* out) {
     int32x4_t rounded[4];
     for (int i = 0; i < 4; ++i) rounded[i] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4 * i), factor));

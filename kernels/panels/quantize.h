@@ -4,8 +4,8 @@
 //   struct Isa {
 //     // The largest bit pattern without sign of n floats, n a multiple of 16: infinities and NaN come through.
 //     static uint32_t LargestMagnitude(const float* x, int n);
-//     // Sixteen integers nearest to x * factor (ties to even) to out; returns their sum.
-//     static int32_t Round16(const float* x, float factor, int8_t* out);
+//     // 32 integers nearest to x * factor (ties to even) to out, and the sums of both halves of them.
+//     static HalfSums Round32(const float* x, float factor, int8_t* out);
 //   };
 //   QuantizeRows<Isa>(format, x, rows, k, out);
 #pragma once
@@ -15,6 +15,10 @@
 #include "kernels/reference/products.h"
 
 namespace inferd::kernels::panels {
+
+struct HalfSums {
+  int32_t first, last;
+};
 
 struct QuantizeScales {
   float scale, inverse;
@@ -32,8 +36,8 @@ QuantizeScales ScalesOf(const float* x, int n) {
 template <typename Isa>
 void QuantizeBlock(const float* x, ActivationBlock32& block) {
   const QuantizeScales scales = ScalesOf<Isa>(x, 32);
-  const int32_t sum =
-      Isa::Round16(x, scales.inverse, block.quants) + Isa::Round16(x + 16, scales.inverse, block.quants + 16);
+  const HalfSums sums = Isa::Round32(x, scales.inverse, block.quants);
+  const int32_t sum = sums.first + sums.last;
   block.scale = scales.scale;
   block.offset = -128 * sum;
   block.scaled_sum = scales.scale * static_cast<float>(sum);
@@ -43,12 +47,14 @@ template <typename Isa>
 void QuantizeBlock(const float* x, ActivationBlock256& block) {
   const QuantizeScales scales = ScalesOf<Isa>(x, 256);
   block.scale = scales.scale;
-  for (int i = 0; i < 16; ++i) {
-    const int32_t sum = Isa::Round16(x + 16 * i, scales.inverse, block.quants + 16 * i);
-    block.sums16[i] = static_cast<int16_t>(sum);
-    block.offsets[i] = -128 * sum;
+  for (int i = 0; i < 8; ++i) {
+    const HalfSums sums = Isa::Round32(x + 32 * i, scales.inverse, block.quants + 32 * i);
+    block.sums16[2 * i] = static_cast<int16_t>(sums.first);
+    block.sums16[2 * i + 1] = static_cast<int16_t>(sums.last);
+    block.sums32[i] = static_cast<int16_t>(sums.first + sums.last);
+    block.offsets[2 * i] = -128 * sums.first;
+    block.offsets[2 * i + 1] = -128 * sums.last;
   }
-  for (int i = 0; i < 8; ++i) block.sums32[i] = static_cast<int16_t>(block.sums16[2 * i] + block.sums16[2 * i + 1]);
 }
 
 template <typename Isa>

@@ -22,6 +22,12 @@ struct Isa {
     return static_cast<uint32_t>(_mm_cvtsi128_si32(four));
   }
 
+  static panels::HalfSums Round32(const float* x, float factor, int8_t* out) {
+    const int32_t first = Round16(x, factor, out);
+    return {first, Round16(x + 16, factor, out + 16)};
+  }
+
+ private:
   static int32_t Round16(const float* x, float factor, int8_t* out) {
     const __m256 factors = _mm256_set1_ps(factor);
     const __m256i low = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), factors));
