@@ -41,6 +41,7 @@ class FirstError {
 
   // Remembers where the value of an option stands, for errors of rules between options.
   void Locate(std::string key, const YAML::Mark& mark) { lines_[std::move(key)] = mark.line + 1; }
+  const OptionLines& lines() const { return lines_; }
   // "key: message" with file and line before it, where the key is in the file.
   absl::Status AtItsLine(const absl::Status& status) const {
     const std::string key(MessageOf(status).substr(0, MessageOf(status).find(": ")));
@@ -50,7 +51,7 @@ class FirstError {
 
  private:
   const std::string file_;
-  std::map<std::string, int> lines_;
+  OptionLines lines_;
   int line_ = 0;
   absl::Status status_;
   absl::Status missing_;
@@ -258,7 +259,7 @@ void MakeAbsolute(std::string& path, const std::filesystem::path& directory) {
 
 }  // namespace
 
-absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& file) {
+absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& file, OptionLines* lines) {
   Config config;
   FirstError error(file);
   ReadOptions(text, config, error);
@@ -278,12 +279,13 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   MakeAbsolute(config.admin_tls.client_ca, directory);
   RETURN_IF_ERROR(error.AtItsLine(FinishConfig(config)));
   RETURN_IF_ERROR(error.missing());
+  if (lines != nullptr) *lines = error.lines();
   return config;
 }
 
-absl::StatusOr<Config> LoadConfig(const std::string& file) {
+absl::StatusOr<Config> LoadConfig(const std::string& file, OptionLines* lines) {
   ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(file));
-  ASSIGN_OR_RETURN(Config config, ParseConfig(text, file));
+  ASSIGN_OR_RETURN(Config config, ParseConfig(text, file, lines));
   ASSIGN_OR_RETURN(config.instruction_set, ChosenInstructionSet(config.instruction_set));
   return config;
 }

@@ -8,9 +8,9 @@
 
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 
 #include "config/base/status.h"
+#include "daemon/own_group.h"
 
 namespace inferd::daemon {
 namespace {
@@ -38,13 +38,9 @@ bool Names(const std::string& file, const std::string& wanted) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ControlGroups>> ControlGroups::Create(const KernelFolders& folders) {
-  std::string path;
-  std::ifstream stream(folders.proc + "/self/cgroup");
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("0::")) path = line.substr(3);
-  }
-  const std::string folder = folders.cgroup + path;
-  if (path.empty() || !Names(folder + "/cgroup.controllers", "memory")) {
+  const std::optional<std::string> path = FindOwnGroup(folders.proc).unified;
+  const std::string folder = folders.cgroup + path.value_or("");
+  if (!path || !Names(folder + "/cgroup.controllers", "memory")) {
     return FailedPrecondition("no control group (version 2) with a memory controller");
   }
   const std::string own = folder + kSupervisorGroup, pid = std::to_string(getpid());

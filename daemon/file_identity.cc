@@ -51,6 +51,25 @@ std::string Spelled(const FileIdentity& file) {
                      file.header_digest);
 }
 
+absl::Status CheckBeginning(const std::string& path) {
+  constexpr std::string_view kMagic = "GGUF";
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return FromErrno(errno, path);
+  std::string beginning(kMagic.size(), '\0');
+  const ssize_t count = pread(fd.get(), beginning.data(), beginning.size(), 0);
+  if (count < 0) return FromErrno(errno, path);
+  if (count == static_cast<ssize_t>(kMagic.size()) && beginning == kMagic) return absl::OkStatus();
+  return InvalidArgument("{}: is no GGUF file, it does not begin with \"{}\"", path, kMagic);
+}
+
+absl::Status CheckParts(const std::string& path) {
+  const uint32_t parts = PartsOf(path);
+  for (uint32_t part = 1; part <= parts; ++part) {
+    RETURN_IF_ERROR(CheckBeginning(part == 1 ? path : PathOfPart(path, part)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<FileIdentity> IdentifyOne(const std::string& path) {
   // Not blocking: opening a FIFO would wait for a writer.
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -91,6 +110,13 @@ absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model) {
   identity.draft_size_bytes = draft->size_bytes;
   identity.draft_digest = Digest(Spelled(*draft));
   return identity;
+}
+
+absl::Status CheckModelFiles(const config::ModelOptions& model) {
+  RETURN_IF_ERROR(CheckParts(model.path));
+  if (model.speculation.kind != config::SpeculationKind::kDraft) return absl::OkStatus();
+  const absl::Status draft = CheckParts(model.speculation.draft_path);
+  return draft.ok() ? draft : Annotate(draft, "speculation.draft_path");
 }
 
 bool RunsAnotherFile(pid_t pid, const std::string& program) {

@@ -42,6 +42,9 @@ absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path);
 // option's name.
 absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model);
 
+// Whether the same files begin as GGUF files do. INVALID_ARGUMENT, and errors of reading.
+absl::Status CheckModelFiles(const config::ModelOptions& model);
+
 // Whether the process runs another file than the one that is now at `program`; false if either cannot be read.
 bool RunsAnotherFile(pid_t pid, const std::string& program);
 

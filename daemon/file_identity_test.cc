@@ -92,6 +92,21 @@ TEST_F(FileIdentityTest, RefusesWhatIsNoFile) {
   EXPECT_TRUE(absl::IsNotFound(IdentifyFile(folder + "/none").status()));
 }
 
+TEST_F(FileIdentityTest, TellsFilesThatAreNoModels) {
+  config::ModelOptions model;
+  model.path = Write("m-00001-of-00002.gguf", "GGUF and more");
+  const std::string second = Write("m-00002-of-00002.gguf", "GGUF");
+  EXPECT_TRUE(CheckModelFiles(model).ok());
+  for (const char* content : {"", "GGU", "gguf", "FUGG...", "<html>"}) {
+    Write("m-00002-of-00002.gguf", content);
+    EXPECT_EQ(MessageOf(CheckModelFiles(model)), second + ": is no GGUF file, it does not begin with \"GGUF\"");
+  }
+  Write("m-00002-of-00002.gguf", "GGUF");
+  model.speculation = {.kind = config::SpeculationKind::kDraft, .draft_path = Write("draft.gguf", "?")};
+  EXPECT_THAT(std::string(MessageOf(CheckModelFiles(model))),
+              HasSubstr("speculation.draft_path: " + folder + "/draft.gguf"));
+}
+
 TEST_F(FileIdentityTest, SeesThatAProcessRunsAnotherFile) {
   const std::string copy = folder + "/program";
   std::filesystem::copy("/proc/self/exe", copy);

@@ -67,9 +67,9 @@ int Refuse(const absl::Status& status) {
   return kExitUsage;
 }
 
-// What a reload would refuse, is refused here by the same code.
+// What a reload would refuse, is refused here by the same code; files that are no models, without a worker.
 int Check(const std::string& file) {
-  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file);
+  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file, ModelFiles::kLookInside);
   if (!config.ok()) return Refuse(config.status());
   Print("{}: ok, {} models\n", file, config->config.models.size());
   return kExitDone;

@@ -10,6 +10,7 @@
 
 #include "config/base/status.h"
 #include "config/units.h"
+#include "daemon/own_group.h"
 
 namespace inferd::daemon {
 namespace {
@@ -49,20 +50,21 @@ struct Hierarchy {
 
 // The unified hierarchy where it controls memory, else the memory controller's own of version 1.
 Hierarchy FindHierarchy(const KernelFolders& folders) {
-  Hierarchy found{folders.cgroup, "", "memory.max", "memory.current", "file", "memory.events"};
-  std::ifstream stream(folders.proc + "/self/cgroup");
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("0::") && found.path.empty()) found.path = line.substr(3);
-    const size_t controller = line.find(":memory:");
-    if (controller == line.npos) continue;
-    return {.root = folders.cgroup + "/memory",
-            .path = line.substr(controller + 8),
-            .limit = "memory.limit_in_bytes",
-            .used = "memory.usage_in_bytes",
-            .cached = "total_cache",
-            .events = "memory.oom_control"};
+  const OwnGroup group = FindOwnGroup(folders.proc);
+  if (!group.memory) {
+    return {.root = folders.cgroup,
+            .path = group.unified.value_or(""),
+            .limit = "memory.max",
+            .used = "memory.current",
+            .cached = "file",
+            .events = "memory.events"};
   }
-  return found;
+  return {.root = folders.cgroup + "/memory",
+          .path = *group.memory,
+          .limit = "memory.limit_in_bytes",
+          .used = "memory.usage_in_bytes",
+          .cached = "total_cache",
+          .events = "memory.oom_control"};
 }
 
 // What the limits of our group and of those above it leave. A path that is not there (a container shows its own group

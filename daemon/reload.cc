@@ -95,13 +95,21 @@ void PlanModel(const RunningModel* running, const ModelOptions& next, const File
 
 }  // namespace
 
-absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file) {
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, ModelFiles files) {
   IdentifiedConfig out;
-  ASSIGN_OR_RETURN(out.config, config::LoadConfig(file));
+  config::OptionLines lines;
+  ASSIGN_OR_RETURN(out.config, config::LoadConfig(file, &lines));
   RETURN_IF_ERROR(config::CheckKeysFile(out.config));
-  for (const ModelOptions& model : out.config.models) {
-    const absl::StatusOr<FileIdentity> identity = IdentifyModel(model);
-    if (!identity.ok()) return Annotate(identity.status(), fmt::format("{}: model {}", file, model.name));
+  for (size_t i = 0; i < out.config.models.size(); ++i) {
+    const ModelOptions& model = out.config.models[i];
+    absl::StatusOr<FileIdentity> identity = IdentifyModel(model);
+    if (identity.ok() && files == ModelFiles::kLookInside) {
+      if (absl::Status status = CheckModelFiles(model); !status.ok()) identity = status;
+    }
+    if (!identity.ok()) {
+      const int line = lines[fmt::format("models[{}].path", i)];
+      return Annotate(identity.status(), fmt::format("{}:{}: model {}", file, line, model.name));
+    }
     out.models[model.name] = *identity;
   }
   return out;

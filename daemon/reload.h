@@ -21,8 +21,13 @@ struct IdentifiedConfig {
   bool other_gateway_program = false;
 };
 
-// Reads the file and what it names. Blocks on the disk: not for the loop's thread.
-absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file);
+// Whether model files are opened as what they should be: a worker does so with all of a file, before it replaces one.
+enum class ModelFiles { kIdentify, kLookInside };
+
+// Reads the file and what it names; errors name the file, the line and the model. Blocks on the disk: not for the
+// loop's thread.
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file,
+                                                      ModelFiles files = ModelFiles::kIdentify);
 
 struct RunningModel {
   config::ModelOptions options;

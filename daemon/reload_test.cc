@@ -164,10 +164,21 @@ TEST(PlanReload, APortThatTheSystemChoseIsNoChange) {
 
 TEST(LoadIdentifiedConfig, NamesTheModelWhoseFileIsMissing) {
   const std::string file = testing::TempDir() + "/reload_test.yaml";
-  std::ofstream(file) << "models: [{name: gone, path: /nowhere/gone.gguf}]";
+  std::ofstream(file) << "models:\n- name: here\n  path: " << file << "\n- name: gone\n  path: /nowhere/gone.gguf\n";
   const auto config = LoadIdentifiedConfig(file);
   EXPECT_EQ(config.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(MessageOf(config.status())), HasSubstr("model gone: /nowhere/gone.gguf: No such file"));
+  EXPECT_THAT(std::string(MessageOf(config.status())),
+              HasSubstr("reload_test.yaml:5: model gone: /nowhere/gone.gguf: No such file"));
+}
+
+TEST(LoadIdentifiedConfig, NamesTheModelWhoseFileIsNoModel) {
+  const std::string file = testing::TempDir() + "/reload_test.yaml";
+  std::ofstream(file) << "models:\n- name: text\n  path: " << file << "\n";
+  EXPECT_TRUE(LoadIdentifiedConfig(file).ok()) << "a worker will say so";
+  const auto config = LoadIdentifiedConfig(file, ModelFiles::kLookInside);
+  EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(MessageOf(config.status())),
+              HasSubstr("reload_test.yaml:3: model text: " + file + ": is no GGUF file"));
 }
 
 }  // namespace

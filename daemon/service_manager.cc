@@ -8,7 +8,11 @@
 
 namespace inferd::daemon {
 
-ServiceManager::ServiceManager() : thread_([this] { SendLoop(); }) {}
+ServiceManager::ServiceManager()
+    : ServiceManager([](const std::string& message) { sd_notify(/*unset_environment=*/0, message.c_str()); }) {}
+
+ServiceManager::ServiceManager(std::function<void(const std::string&)> send)
+    : send_(std::move(send)), thread_([this] { SendLoop(); }) {}
 
 ServiceManager::~ServiceManager() {
   {
@@ -27,7 +31,7 @@ void ServiceManager::SendLoop() {
       if (waiting_.empty()) return;
       messages.swap(waiting_);
     }
-    for (const std::string& message : messages) sd_notify(/*unset_environment=*/0, message.c_str());
+    for (const std::string& message : messages) send_(message);
   }
 }
 

@@ -5,6 +5,7 @@
 //   manager.Ready("2 of 2 model versions ready");
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,8 @@ namespace inferd::daemon {
 class ServiceManager {
  public:
   ServiceManager();
+  // Another `send` than sd_notify's, which may wait.
+  explicit ServiceManager(std::function<void(const std::string& message)> send);
   // Sends what is waiting.
   ~ServiceManager();
 
@@ -39,6 +42,7 @@ class ServiceManager {
   void SendLoop();
   bool HasWork() const ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || closing_; }
 
+  const std::function<void(const std::string&)> send_;
   std::string status_line_;
   absl::Mutex mutex_;
   std::vector<std::string> waiting_ ABSL_GUARDED_BY(mutex_);

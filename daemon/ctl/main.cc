@@ -79,8 +79,10 @@ void AddChanges(CLI::App& app, Flags& flags) {
   CLI::App* const unload = app.add_subcommand("unload", "finish a model's requests and end its workers");
   unload->add_option("model", flags.model, "name")->required();
   unload->add_option("version", flags.version, "this version alone")
-      ->check(CLI::PositiveNumber)
-      ->check(ReadBy(config::ParseWholeNumber));
+      ->check(ReadBy(config::ParseWholeNumber))
+      ->check([](const std::string& text) {
+        return std::string(config::ParseWholeNumber(text).value_or(1) == 0 ? "0 is no version: they begin with 1" : "");
+      });
   unload->add_option("--drain", flags.drain, "time for running requests, e.g. 30s");
 
   CLI::App* const swap = app.add_subcommand("swap", "replace the file behind a name while requests run");
@@ -173,7 +175,8 @@ int RunVerb(const std::string& verb, const Flags& flags) {
   if (!flags.drain.empty()) {
     const absl::StatusOr<Milliseconds> parsed = config::ParseDuration(flags.drain);
     if (!parsed.ok()) {
-      PrintError("inferctl", MessageOf(parsed.status()));
+      const std::string_view option = verb == "traffic" ? "--window" : verb == "drain" ? "--deadline" : "--drain";
+      PrintError("inferctl", fmt::format("{}: {}", option, MessageOf(parsed.status())));
       return kExitUsage;
     }
     if (verb == "traffic" && *parsed == Milliseconds(0)) {

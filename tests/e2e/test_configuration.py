@@ -49,6 +49,18 @@ def test_a_good_keys_file_passes(tmp_path):
     assert result.returncode == 0 and "ok" in result.stdout, result.stderr
 
 
+@pytest.mark.parametrize("content,words", [(None, "No such file"), (b"<html>not found</html>", "is no GGUF file"), (b"", "is no GGUF file")])
+def test_a_file_that_is_no_model_is_named_with_its_model_and_line(tmp_path, model_path, content, words):
+    other = tmp_path / "other.gguf"
+    if content is not None:
+        other.write_bytes(content)
+    config = tmp_path / "inferd.yaml"
+    config.write_text(f"models:\n- name: good\n  path: {model_path}\n- name: bad\n  context: 100\n  path: {other}\n")
+    result = inferd("--check", "--config", config)
+    assert result.returncode == 2 and result.stderr.startswith(f"inferd: {config}:6: model bad: {other}: {words}"), result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
 def test_reload_refuses_a_wrong_keys_file(own_daemon):
     (own_daemon.folder / "keys.yaml").write_text("keys:\n- {name: a, sha256: xyz}\n")
     own_daemon.extra = {"auth": {"keys_file": str(own_daemon.folder / "keys.yaml")}}

@@ -177,3 +177,17 @@ def test_reload_reports_errors_and_keeps_serving(own_daemon):
     assert result.returncode == 2 and "path" in result.stderr and "inferd.yaml:1" in result.stderr
     assert own_daemon.post("/v1/completions", {"model": "smollm2", "prompt": "a", "max_tokens": 1})[0] == 200
     assert json.loads(own_daemon.inferctl("status", "--json").stdout)["reloads_failed"] == 1
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["unload", "smollm2", "0"], "version: 0 is no version"),
+    (["unload", "smollm2", "00"], "version: 0 is no version"),
+    (["unload", "smollm2", "x"], 'version: "x" is not a whole number'),
+    (["unload", "smollm2", "--drain", "soon"], '--drain: "soon" is not a duration'),
+    (["drain", "--deadline", "-1s"], '--deadline: "-1s" is not a duration'),
+    (["traffic", "smollm2", "1=1", "--window", "5parsecs"], '--window: "5parsecs" is not a duration'),
+])
+def test_wrong_numbers_are_named_with_their_argument(daemon, arguments, words):
+    result = daemon.inferctl(*arguments)
+    assert result.returncode == 2 and words in result.stderr and len(result.stderr) < 200, result.stderr
+    assert daemon.is_ready()
