@@ -1,11 +1,9 @@
 // inferd-worker: one version of one model behind a gRPC socket. Exit codes: 0 done, 1 failed, 2 usage or
 // configuration, 3 the model was refused, 4 out of memory.
-#include <unistd.h>
 
 #include <ctime>
 #include <filesystem>
 #include <memory>
-#include <new>
 #include <optional>
 #include <system_error>
 
@@ -19,6 +17,7 @@
 #include "config/load.h"
 #include "proto/grpc_log.h"
 #include "worker/loaded_model.h"
+#include "worker/memory_end.h"
 #include "worker/options.h"
 #include "worker/prefix_store.h"
 #include "worker/quiet_load.h"
@@ -151,6 +150,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
 int Main(int argc, const char* const* argv) {
   WorkerOptions options;
   if (std::optional<int> exit_code = ReadCommandLine(argc, argv, options)) return *exit_code;
+  ExitWhereMemoryEnds();
   absl::Notification stop;
   absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(
       {.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd}, [&stop](int) { stop.Notify(); });
@@ -158,8 +158,6 @@ int Main(int argc, const char* const* argv) {
     PrintError("inferd-worker", MessageOf(process.status()));
     return kExitFailed;
   }
-  // An allocation that fails has a cause of its own for the supervisor, not that of an exception that nobody expects.
-  std::set_new_handler([] { _exit(kExitOutOfMemory); });
   tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});
   TakeOverGrpcLog();

@@ -253,8 +253,10 @@ def test_logs_that_cannot_be_written_hold_nothing_up(tmp_path, model_path, where
     os.close(reader)
 
 
-def test_a_worker_beyond_its_memory_limit_is_told_apart(tmp_path, model_path):
-    models = [smollm2(model_path, kv_cache={"bytes": "512MiB"}, memory_limit="520MiB")]
+# The second has not even room for the stacks of the threads.
+@pytest.mark.parametrize("pool,limit", [("512MiB", "600MiB"), ("16MiB", "20MiB")])
+def test_a_worker_beyond_its_memory_limit_is_told_apart(tmp_path, model_path, pool, limit):
+    models = [smollm2(model_path, kv_cache={"bytes": pool}, memory_limit=limit)]
     with Daemon(tmp_path, models, quick(), start=False) as daemon:
         daemon.start(ready=False)
         worker = wait_for(lambda: daemon.get("/health")[0] == 200 and worker_of(daemon, "smollm2")["exits"] and worker_of(daemon, "smollm2"), 60, "an exit")
