@@ -6,7 +6,8 @@
 namespace inferd {
 
 // Of a worker's answer, sent before it does anything with what the request says: if the worker dies from now on, it may
-// have died of the request. (Until the call has it, and after Generate's `waiting`, it did not.)
+// have died of the request. (Until the call has it, and after Generate's `waiting`, it did not.) Of Embed, where others
+// come first: sent when the engine takes it.
 inline constexpr char kWorkBegun[] = "inferd-work-begun";
 
 }  // namespace inferd

@@ -45,7 +45,19 @@ grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThre
   return call;
 }
 
+bool EmbedCall::HasItsTurn() const {
+  const engine::Statistics now = model_.engine->Stats();
+  return now.requests_running + now.requests_waiting == 0;
+}
+
+// One sign is all that a unary call has: where others come first, it is for the end of the wait and not for the
+// reading.
 absl::Status EmbedCall::Submit() {
+  const bool has_its_turn = HasItsTurn();
+  if (has_its_turn) {
+    TellBegun();
+    WaitUntilTold();
+  }
   const size_t width = static_cast<size_t>(model::PooledSize(model_.model->spec()));
   if (request_.dimensions() > width) {
     return InvalidArgument("dimensions: {} is not in [0, {}]", request_.dimensions(), width);
@@ -64,6 +76,7 @@ absl::Status EmbedCall::Submit() {
   }
   ASSIGN_OR_RETURN(request.deadline,
                    EarlierDeadline(request_.has_deadline_ms(), request_.deadline_ms(), context_, arrival_));
+  if (!has_its_turn) request.begun = [this] { TellBegun(); };
   request.done = [this](absl::StatusOr<engine::Vectors> vectors) { End(Answer(std::move(vectors))); };
   return model_.engine->Embed(std::move(request));
 }

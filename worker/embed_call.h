@@ -13,10 +13,11 @@
 #include "inferd/v1/inference.pb.h"
 #include "worker/loaded_model.h"
 #include "worker/service_threads.h"
+#include "worker/unary_call.h"
 
 namespace inferd::worker {
 
-class EmbedCall : public grpc::ServerUnaryReactor {
+class EmbedCall : public UnaryCall {
  public:
   // gRPC owns the call until it is done; `model`, `context`, `request` and `response` outlive it.
   static grpc::ServerUnaryReactor* Start(const LoadedModel& model, ServiceThreads& threads,
@@ -26,8 +27,10 @@ class EmbedCall : public grpc::ServerUnaryReactor {
  private:
   EmbedCall(const LoadedModel& model, grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
             v1::EmbedResponse& response)
-      : model_(model), context_(context), request_(request), response_(response) {}
+      : UnaryCall(context), model_(model), request_(request), response_(response) {}
 
+  // Whether the engine would compute what it is given now at once.
+  bool HasItsTurn() const;
   absl::Status Submit();
   absl::StatusOr<std::vector<int32_t>> ReadInput(int index) const;
   // The query and this input; `most_tokens` as in ranking_prompt.h.
@@ -35,10 +38,8 @@ class EmbedCall : public grpc::ServerUnaryReactor {
   absl::Status Answer(absl::StatusOr<engine::Vectors> vectors);
   void End(const absl::Status& status);
   void OnCancel() override { *cancelled_ = true; }
-  void OnDone() override { delete this; }
 
   const LoadedModel& model_;
-  grpc::CallbackServerContext& context_;
   const v1::EmbedRequest& request_;
   v1::EmbedResponse& response_;
   const MonotonicTime arrival_ = Clock::System().Now();

@@ -14,6 +14,7 @@
 #include "worker/model_info.h"
 #include "worker/prepared_request.h"
 #include "worker/prompt.h"
+#include "worker/unary_call.h"
 
 namespace inferd::worker {
 namespace {
@@ -26,14 +27,17 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const abs
   return reactor;
 }
 
-// The same on a thread where it may take its time.
+// Of work on a thread where it may take its time.
 grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context, size_t bytes,
                                       std::function<absl::Status()> work) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const absl::Status taken =
-      pool.Run(bytes, [reactor, context, work = std::move(work)] { reactor->Finish(ToGrpc(work(), *context)); });
-  if (!taken.ok()) reactor->Finish(ToGrpc(taken, *context));
-  return reactor;
+  auto* call = new UnaryCall(*context);
+  const absl::Status taken = pool.Run(bytes, [call, context, work = std::move(work)] {
+    call->TellBegun();
+    call->WaitUntilTold();
+    call->Finish(ToGrpc(work(), *context));
+  });
+  if (!taken.ok()) call->Finish(ToGrpc(taken, *context));
+  return call;
 }
 
 // A call that fails before it has begun.

@@ -13,6 +13,7 @@
 #include "engine/tools/make_model.h"
 #include "inferd/v1/inference.grpc.pb.h"
 #include "inferd/v1/worker.grpc.pb.h"
+#include "proto/call_metadata.h"
 
 namespace inferd::worker {
 namespace {
@@ -179,6 +180,30 @@ TEST_F(ServerTest, EmbedGivesAVectorOfLengthOneForEachInput) {
     EXPECT_NEAR(sum, 1, 1e-5);
   }
   EXPECT_GT(response.usage().prompt_tokens(), 1u);
+}
+
+TEST_F(ServerTest, CallsWithoutAStreamTellThatWorkHasBegun) {
+  Start();
+  const auto told = [](const grpc::ClientContext& context) {
+    return context.GetServerInitialMetadata().contains(kWorkBegun);
+  };
+  v1::TokenizeRequest tokenize;
+  v1::TokenizeResponse ids;
+  grpc::ClientContext tokenizes;
+  ASSERT_TRUE(inference_->Tokenize(&tokenizes, tokenize, &ids).ok());
+  EXPECT_TRUE(told(tokenizes));
+  v1::EmbedRequest embed;
+  embed.add_inputs()->mutable_tokens()->add_ids(10);
+  v1::EmbedResponse response;
+  grpc::ClientContext alone;
+  ASSERT_TRUE(inference_->Embed(&alone, embed, &response).ok());
+  EXPECT_TRUE(told(alone));
+  const auto other = Open(Tokens(4000));
+  grpc::ClientContext beside;
+  ASSERT_TRUE(inference_->Embed(&beside, embed, &response).ok());
+  EXPECT_TRUE(told(beside));
+  other->context.TryCancel();
+  EXPECT_FALSE(other->reader->Finish().ok());
 }
 
 TEST_F(ServerTest, EmbedNamesTheInputThatIsWrong) {

@@ -40,7 +40,7 @@ int64_t Embedder::Step(MonotonicTime now, const scheduler::Rates& rates, int64_t
   const std::vector<Part> parts = PlanPass(most_tokens);
   int64_t tokens = 0;
   for (const Part& part : parts) {
-    part.job->begun = true;
+    if (!std::exchange(part.job->begun, true) && part.job->request.begun) part.job->request.begun();
     tokens += part.tokens;
   }
   if (parts.empty()) {

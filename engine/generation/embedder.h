@@ -39,6 +39,7 @@ struct EmbeddingRequest {
   std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
   std::optional<MonotonicTime> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;       // may be nullptr
+  std::function<void()> begun;                        // may be nullptr; called once, before its first pass
   std::function<void(absl::StatusOr<Vectors>)> done;  // called once, on the engine's thread; one vector an input
 };
 

@@ -89,8 +89,10 @@ TEST(Embedder, PoolsAsItGoes) {
 TEST_F(EmbedderTest, WhatHasWaitedTooLongIsRefusedAndWhatHasBegunIsNot) {
   Embedder embedder(*device_, {.max_wait_seconds = 1});
   std::vector<absl::Status> ends(2, absl::UnknownError("not yet"));
+  std::vector<int> begun(2, 0);
   for (size_t i = 0; i < 2; ++i) {
     embedder.Submit({.inputs = {std::vector<int32_t>(100, 5)},
+                     .begun = [&begun, i] { ++begun[i]; },
                      .done = [&ends, i](absl::StatusOr<Vectors> result) { ends[i] = result.status(); }},
                     clock_.Now());
   }
@@ -99,6 +101,7 @@ TEST_F(EmbedderTest, WhatHasWaitedTooLongIsRefusedAndWhatHasBegunIsNot) {
   clock_.Advance(std::chrono::milliseconds(1001));
   while (embedder.Step(clock_.Now(), scheduler::Rates::OfPasses({8, 0.08, 0.05}), 8) > 0) {
   }
+  EXPECT_EQ(begun, (std::vector<int>{1, 0}));
   EXPECT_EQ(ends[0], absl::OkStatus());
   EXPECT_EQ(ends[1].code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NEAR(*RetryAfterSeconds(ends[1]), (92 + 100) * 0.01, 1e-6);

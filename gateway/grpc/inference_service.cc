@@ -44,6 +44,7 @@ Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving ser
   if (model.ok()) {
     unary->request.set_model(*model);
     ModelCall call = unary->call.MakeCall(*model, "");
+    call.request = &unary->request;
     call.parent = &unary->context;
     auto start_there = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
                            Response* response, std::function<void(grpc::Status)> done) {

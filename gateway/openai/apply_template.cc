@@ -36,7 +36,7 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
     worker.inference->async()->ApplyTemplate(context.get(), &parsed->apply, response, std::move(done));
   };
   absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
-      serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
+      serving.upstream, MakeModelCall(exchange, *model, parsed->apply), exchange.executor(), start);
   if (!answer.ok()) co_return co_await RespondError(exchange, WithFieldNames(answer.status(), ChatFieldNames()));
   Response response;
   response.body = "{\"prompt\":";

@@ -26,7 +26,7 @@ Task<absl::StatusOr<std::vector<std::string>>> EchoTexts(const Serving& serving,
       worker.inference->async()->Detokenize(context.get(), &detokenize, response, std::move(done));
     };
     absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
-        serving.upstream, MakeModelCall(exchange, request.model()), exchange.executor(), start);
+        serving.upstream, MakeModelCall(exchange, request.model(), detokenize), exchange.executor(), start);
     if (!answer.ok()) co_return answer.status();
     texts.push_back(answer->text());
   }
@@ -43,7 +43,8 @@ Task<absl::Status> CheckAll(const Serving& serving, Exchange& exchange,
       worker.inference->async()->Validate(context.get(), &requests[i], response, std::move(done));
     };
     absl::StatusOr<v1::ValidateResponse> valid = co_await CallModel<v1::ValidateResponse>(
-        serving.upstream, MakeModelCall(exchange, requests[i].model(), deadline), exchange.executor(), start);
+        serving.upstream, MakeModelCall(exchange, requests[i].model(), requests[i], deadline), exchange.executor(),
+        start);
     if (valid.ok()) continue;
     const std::string place = fmt::format("prompt[{}]", i);
     const FieldName of_list[] = {{"prompt", place}};

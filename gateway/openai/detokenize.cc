@@ -48,7 +48,7 @@ Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
     worker.inference->async()->Detokenize(context.get(), &parsed->detokenize, response, std::move(done));
   };
   absl::StatusOr<v1::DetokenizeResponse> answer = co_await CallModel<v1::DetokenizeResponse>(
-      serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
+      serving.upstream, MakeModelCall(exchange, *model, parsed->detokenize), exchange.executor(), start);
   if (!answer.ok()) {
     static constexpr FieldName kNames[] = {{"ids", "tokens"}};
     co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));

@@ -17,7 +17,7 @@ Task<absl::StatusOr<v1::EmbedResponse>> CallEmbed(const Serving& serving, Exchan
     worker.inference->async()->Embed(context.get(), &request, response, std::move(done));
   };
   absl::StatusOr<v1::EmbedResponse> answer = co_await CallModel<v1::EmbedResponse>(
-      serving.upstream, MakeModelCall(exchange, model, deadline), exchange.executor(), start);
+      serving.upstream, MakeModelCall(exchange, model, request, deadline), exchange.executor(), start);
   exchange.OnClientGone(nullptr);
   if (answer.ok()) exchange.record.prompt_tokens = answer->usage().prompt_tokens();
   co_return answer;

@@ -86,10 +86,12 @@ Task<void> RespondError(Exchange& exchange, absl::Status status) {
   if (absl::IsCancelled(status)) exchange.record.client_gone = true;
 }
 
-ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline) {
+ModelCall MakeModelCall(const Exchange& exchange, std::string model, const google::protobuf::Message& request,
+                        TimePoint deadline) {
   ModelCall call;
   call.sticky = StickyOf(exchange.key.get(), "");
   call.model = std::move(model);
+  call.request = &request;
   call.deadline = deadline;
   call.request_id = exchange.request_id;
   return call;

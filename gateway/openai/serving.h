@@ -57,6 +57,7 @@ ApiError NoteError(const absl::Status& status, std::string_view request_id, Requ
 Task<void> RespondError(Exchange& exchange, absl::Status status);
 
 // The options of a call on behalf of this request.
-ModelCall MakeModelCall(const Exchange& exchange, std::string model, TimePoint deadline = TimePoint::max());
+ModelCall MakeModelCall(const Exchange& exchange, std::string model, const google::protobuf::Message& request,
+                        TimePoint deadline = TimePoint::max());
 
 }  // namespace inferd::gateway

@@ -64,7 +64,7 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
     worker.inference->async()->Tokenize(context.get(), &parsed->tokenize, response, std::move(done));
   };
   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
-      serving.upstream, MakeModelCall(exchange, *model), exchange.executor(), start);
+      serving.upstream, MakeModelCall(exchange, *model, parsed->tokenize), exchange.executor(), start);
   if (!answer.ok()) {
     static constexpr FieldName kNames[] = {{"text", "content"}};
     co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));

@@ -18,10 +18,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A second death while it is worked on, without progress in between, is blamed on the request.
-constexpr int kMaxBlamedDeaths = 2;
-// What a dying worker said last may be lost: so many others in a row are no accident.
-constexpr int kMaxOtherDeaths = 4;
 constexpr uint32_t kMaxChoices = 128;
 // How long a table that led to a dead worker is given to change before its worker is tried again.
 constexpr auto kStaleTableRest = std::chrono::milliseconds(50);
@@ -89,10 +85,12 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
       co_return batch;
     }
     if (!call_) {
-      if (!std::exchange(checked_, true) && upstream_.poison.Contains(request_)) {
-        batch.end = FailedPrecondition("this request ended two workers; it is refused for {} minutes",
-                                       PoisonList::kRefusedFor.count());
-        co_return batch;
+      if (!std::exchange(checked_, true)) {
+        const absl::Status allowed = upstream_.poison.Check(request_);
+        if (!allowed.ok()) {
+          batch.end = allowed;
+          co_return batch;
+        }
       }
       absl::Status connected = co_await Connect(deadline);
       if (!connected.ok()) batch.end = connected;
@@ -179,11 +177,12 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
     } else if (failed_ && table == routed_by_) {
       failed_ = false;
       co_await upstream_.routes.WaitForUpdate(table, executor_, std::min(wait_until, now + kStaleTableRest), wake_);
-    } else if (std::string key = route->model; IsSuspect() && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
+    } else if (std::string key = route->model;
+               blame_.is_suspect() && gate_held_.empty() && !upstream_.gate.TryEnter(key)) {
       co_await upstream_.gate.WaitForTurn(key, executor_, std::min(deadline, options_.deadline), wake_);
       give_up_.reset();  // it waited for others, not for a worker
     } else {
-      if (IsSuspect()) gate_held_ = key;
+      if (blame_.is_suspect()) gate_held_ = key;
       routed_by_ = table;
       StartCall(*version);
       co_return absl::OkStatus();
@@ -284,17 +283,9 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   ++deaths_;
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();
-  if (!IsPoison(end.begun && !waits_)) return std::nullopt;
-  upstream_.poison.Add(request_);
-  return Internal("two workers died under this request");
-}
-
-bool Generation::IsSuspect() const { return blamed_deaths_ > 0 || other_deaths_ > 1; }
-
-bool Generation::IsPoison(bool was_worked_on) {
-  if (progress_since_start_) blamed_deaths_ = other_deaths_ = 0;
-  ++(was_worked_on ? blamed_deaths_ : other_deaths_);
-  return blamed_deaths_ >= kMaxBlamedDeaths || other_deaths_ >= kMaxOtherDeaths;
+  if (progress_since_start_) blame_.Forget();
+  if (!blame_.Add(end.begun && !waits_)) return std::nullopt;
+  return upstream_.poison.Add(request_);
 }
 
 }  // namespace inferd::gateway

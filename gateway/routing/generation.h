@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "gateway/routing/death_blame.h"
 #include "gateway/routing/generate_call.h"
 #include "gateway/routing/running_generations.h"
 
@@ -118,10 +119,6 @@ class Generation {
   bool Record(std::vector<v1::GenerateEvent>& events);
   // Whether the request goes on after this end of a call; if not, the status to end with.
   std::optional<absl::Status> AfterEnd(const CallEnd& end);
-  // Goes on alone (resume_gate.h), so that the next death tells.
-  bool IsSuspect() const;
-  // Counts a death; whether the request is to blame for it and the one before.
-  bool IsPoison(bool was_worked_on);
   void AddResumeState();
   void LeaveGate();
   bool all_finished() const;
@@ -157,9 +154,7 @@ class Generation {
   // When to ask (again) for an unloaded model.
   TimePoint ask_at_ = TimePoint::min();
   int deaths_ = 0;
-  // Since it got further: deaths while it was worked on, and others.
-  int blamed_deaths_ = 0;
-  int other_deaths_ = 0;
+  DeathBlame blame_;
   // It has lost its worker and not got further since.
   bool moved_ = false;
   // Of the newest call: the worker has said that it computes it; tokens came; it waits for its turn.

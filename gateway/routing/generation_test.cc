@@ -250,6 +250,9 @@ TEST(RequestDigest, IsOfWhatDecidesTheOutput) {
   v1::GenerateRequest other = request;
   other.set_text("b");
   EXPECT_NE(RequestDigest(other), digest);
+  v1::TokenizeRequest tokenize;
+  v1::DetokenizeRequest detokenize;
+  EXPECT_NE(RequestDigest(tokenize), RequestDigest(detokenize)) << "of another call";
 }
 
 }  // namespace

@@ -2,37 +2,42 @@
 // down.
 //
 //   PoisonList poison(Clock::System());
-//   if (poison.Contains(request)) return FailedPrecondition("...");
-//   poison.Add(request);
+//   RETURN_IF_ERROR(poison.Check(request));
+//   return poison.Add(request);      // two workers died of it
 #pragma once
 
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "config/base/clock.h"
 
-namespace inferd::v1 {
-class GenerateRequest;
+namespace google::protobuf {
+class Message;
 }
 
 namespace inferd::gateway {
 
-// SHA-256 over all that decides a request's output but its seed (not its ids, user, deadline or resumption).
-std::string RequestDigest(const v1::GenerateRequest& request);
+// SHA-256 over all that decides the output of a request, of any call, but its seed (not its ids, user, deadline or
+// resumption).
+std::string RequestDigest(const google::protobuf::Message& request);
 
 class PoisonList {
  public:
   explicit PoisonList(const Clock& clock) : clock_(clock) {}
 
-  void Add(const v1::GenerateRequest& request);
-  bool Contains(const v1::GenerateRequest& request);
+  // Returns what to end the request with, INTERNAL.
+  absl::Status Add(const google::protobuf::Message& request);
+  // FAILED_PRECONDITION: it is refused.
+  absl::Status Check(const google::protobuf::Message& request);
 
   static constexpr std::chrono::minutes kRefusedFor{10};
   // The oldest entries go beyond this number.
   static constexpr size_t kMaxEntries = 4096;
 
  private:
+  bool Contains(const google::protobuf::Message& request);
   void Forget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Clock& clock_;

@@ -1,13 +1,21 @@
 #include "gateway/routing/worker_call.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/base/status.h"
 #include "gateway/openai/errors.h"
+#include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"
 
 namespace inferd::gateway {
+namespace {
+
+// How long a table that led to a dead worker is given to change.
+constexpr auto kStaleTableRest = std::chrono::milliseconds(100);
+
+}  // namespace
 
 Task<absl::Status> AskForModel(Upstream& upstream, std::string model, Executor executor) {
   absl::Status asked = co_await upstream.ensure_loaded(model, executor);
@@ -45,6 +53,42 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> FindWorker(Upstream& ups
     }
     co_await upstream.routes.WaitForUpdate(table, executor, loadable ? std::min(give_up, ask_at) : give_up);
   }
+}
+
+Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> CallTries::NextWorker() {
+  if (routed_by_ != nullptr) {
+    co_await upstream_.routes.WaitForUpdate(routed_by_, executor_, std::chrono::steady_clock::now() + kStaleTableRest);
+  }
+  while (true) {
+    absl::StatusOr<std::shared_ptr<WorkerConnection>> worker = co_await FindWorker(upstream_, call_, executor_);
+    if (!worker.ok()) co_return worker.status();
+    routed_by_ = upstream_.routes.Current();
+    if (!blame_.is_suspect()) co_return worker;
+    const ModelRoute* route = routed_by_->Find(call_.model);
+    std::string key = route == nullptr ? call_.model : route->model;
+    if (upstream_.gate.TryEnter(key)) {
+      gate_held_ = std::move(key);
+      co_return worker;
+    }
+    co_await upstream_.gate.WaitForTurn(key, executor_, call_.deadline, std::make_shared<Signal>(executor_));
+  }
+}
+
+std::optional<absl::Status> CallTries::AfterEnd(const CallEnd& end) {
+  LeaveGate();
+  if (end.outcome == CallOutcome::kAnswered) return end.status;
+  if (end.outcome == CallOutcome::kNotReached) {
+    const TimePoint now = std::chrono::steady_clock::now();
+    if (!give_up_) give_up_ = now + upstream_.start_wait;
+    return now >= *give_up_ ? std::optional(end.status) : std::nullopt;
+  }
+  give_up_.reset();
+  if (!blame_.Add(end.begun)) return std::nullopt;
+  return upstream_.poison.Add(*call_.request);
+}
+
+void CallTries::LeaveGate() {
+  if (!gate_held_.empty()) upstream_.gate.Leave(std::exchange(gate_held_, ""));
 }
 
 }  // namespace inferd::gateway

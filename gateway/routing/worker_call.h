@@ -1,17 +1,21 @@
-// A unary call to whichever worker serves a model, once more on another if the first died.
+// A unary call to whichever worker serves a model, again on the next one if it died. A request under which two die
+// while they work on it ends with INTERNAL and is refused for a while.
 //
 //   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
-//       upstream, {.model = "chat", .deadline = deadline, .request_id = id}, executor,
+//       upstream, {.model = "chat", .request = &request, .deadline = deadline, .request_id = id}, executor,
 //       [&](WorkerConnection& worker, const auto& context, auto* response, auto done) {
 //         worker.inference->async()->Tokenize(context.get(), &request, response, std::move(done));
 //       });
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "gateway/routing/death_blame.h"
 #include "gateway/routing/generation.h"
+#include "gateway/routing/poison_list.h"
 #include "gateway/routing/routes.h"
 #include "gateway/routing/unary_call.h"
 
@@ -19,6 +23,8 @@ namespace inferd::gateway {
 
 struct ModelCall {
   std::string model;
+  // What is asked; outlives the call.
+  const google::protobuf::Message* request = nullptr;
   uint64_t sticky = 0;
   TimePoint deadline = TimePoint::max();
   std::string request_id;
@@ -38,12 +44,41 @@ Task<absl::Status> AskForModel(Upstream& upstream, std::string model, Executor e
 Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> FindWorker(Upstream& upstream, const ModelCall& call,
                                                                    Executor executor);
 
+// One call's way from worker to worker.
+class CallTries {
+ public:
+  CallTries(Upstream& upstream, const ModelCall& call, Executor executor)
+      : upstream_(upstream), call_(call), executor_(std::move(executor)) {}
+  ~CallTries() { LeaveGate(); }
+  CallTries(const CallTries&) = delete;
+  CallTries& operator=(const CallTries&) = delete;
+
+  // The worker to try next, as FindWorker(). A request that may have killed has its turn alone.
+  Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> NextWorker();
+  // What to end with after a try that failed so; nothing: it is tried again.
+  std::optional<absl::Status> AfterEnd(const CallEnd& end);
+
+ private:
+  void LeaveGate();
+
+  Upstream& upstream_;
+  const ModelCall& call_;
+  const Executor executor_;
+  // Of the newest try; null: there was none.
+  std::shared_ptr<const RouteTable> routed_by_;
+  DeathBlame blame_;
+  // When to stop trying to reach a worker; unset: the newest try did.
+  std::optional<TimePoint> give_up_;
+  // Key of the gate that this call holds; empty: none.
+  std::string gate_held_;
+};
+
 template <typename Response, typename StartFunction>
 Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Executor executor, StartFunction start) {
-  constexpr int kTries = 2;
-  absl::Status last;
-  for (int i = 0; i < kTries; ++i) {
-    absl::StatusOr<std::shared_ptr<WorkerConnection>> worker = co_await FindWorker(upstream, call, executor);
+  if (absl::Status allowed = upstream.poison.Check(*call.request); !allowed.ok()) co_return allowed;
+  CallTries tries(upstream, call, executor);
+  while (true) {
+    absl::StatusOr<std::shared_ptr<WorkerConnection>> worker = co_await tries.NextWorker();
     if (!worker.ok()) co_return worker.status();
     auto start_there = [&](const std::shared_ptr<grpc::ClientContext>& context, Response* response,
                            std::function<void(grpc::Status)> done) {
@@ -52,13 +87,8 @@ Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Exe
     CallResult<Response> result =
         co_await CallWorker<Response>(executor, call.deadline, call.request_id, start_there, call.parent);
     if (result.end.status.ok()) co_return std::move(result.response);
-    last = result.end.status;
-    if (result.end.outcome == CallOutcome::kAnswered || i + 1 == kTries) break;
-    std::shared_ptr<const RouteTable> table = upstream.routes.Current();
-    co_await upstream.routes.WaitForUpdate(table, executor,
-                                           std::chrono::steady_clock::now() + std::chrono::milliseconds(100));
+    if (std::optional<absl::Status> status = tries.AfterEnd(result.end)) co_return *std::move(status);
   }
-  co_return last;
 }
 
 }  // namespace inferd::gateway

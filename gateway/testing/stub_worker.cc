@@ -173,6 +173,24 @@ class Script {
   const int limit_;
 };
 
+// Kills its process when it has said that it has begun.
+class DyingCall : public grpc::ServerUnaryReactor {
+ public:
+  explicit DyingCall(grpc::CallbackServerContext& context) {
+    context.AddInitialMetadata(kWorkBegun, "1");
+    StartSendInitialMetadata();
+  }
+  void OnSendInitialMetadataDone(bool) override { kill(getpid(), SIGKILL); }
+  void OnDone() override { delete this; }
+};
+
+// Is answered by nobody.
+class HeldCall : public grpc::ServerUnaryReactor {
+ public:
+  void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+  void OnDone() override { delete this; }
+};
+
 grpc::Status Refusal(const v1::GenerateRequest& request, grpc::ServerContext& context) {
   int refuse = NumberOption(PromptOf(request), "refuse", 0);
   if (refuse == 0) return grpc::Status::OK;
@@ -220,14 +238,23 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
   return status;
 }
 
-grpc::Status StubInference::Embed(grpc::ServerContext*, const v1::EmbedRequest* request, v1::EmbedResponse* response) {
+grpc::ServerUnaryReactor* StubInference::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
+                                               v1::EmbedResponse* response) {
+  const std::string first = request->inputs_size() > 0 ? request->inputs(0).text() : "";
+  if (NumberOption(first, "die_reading", 0) != 0) return new DyingCall(*context);
+  if (options_.holds_queue && !Option(first, "queued").empty()) {
+    ++waiting_;
+    return new HeldCall;
+  }
   for (const v1::EmbedInput& input : request->inputs()) {
     v1::Embedding* embedding = response->add_embeddings();
     for (float value : {0.5f, -0.25f, static_cast<float>(input.text().size())}) embedding->add_values(value);
     response->mutable_usage()->set_prompt_tokens(response->usage().prompt_tokens() +
                                                  static_cast<uint32_t>(input.text().size()));
   }
-  return grpc::Status::OK;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
 }
 
 grpc::Status StubInference::Tokenize(grpc::ServerContext*, const v1::TokenizeRequest* request,

@@ -34,7 +34,7 @@ struct StubOptions {
   int withdraw_at = -1;
 };
 
-class StubInference : public v1::Inference::Service {
+class StubInference : public v1::Inference::WithCallbackMethod_Embed<v1::Inference::Service> {
  public:
   explicit StubInference(StubOptions options) : options_(std::move(options)) {}
 
@@ -43,8 +43,9 @@ class StubInference : public v1::Inference::Service {
   // Refuses what Generate would.
   grpc::Status Validate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                         v1::ValidateResponse* response) override;
-  grpc::Status Embed(grpc::ServerContext* context, const v1::EmbedRequest* request,
-                     v1::EmbedResponse* response) override;
+  // Of the first text alone: "queued=1" (without having begun) and "die_reading=1".
+  grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
+                                  v1::EmbedResponse* response) override;
   // One token for each byte.
   grpc::Status Tokenize(grpc::ServerContext* context, const v1::TokenizeRequest* request,
                         v1::TokenizeResponse* response) override;

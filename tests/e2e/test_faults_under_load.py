@@ -45,15 +45,21 @@ def data_bytes(daemon):
         return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
 
 
+SMALL = {"kv_cache": {"bytes": "64MiB"}}
+
+
+def limit_memory(daemon):
+    limit = data_bytes(daemon) + (48 << 20)
+    config = json.loads(daemon.config_path.read_text())
+    config["models"][0]["memory_limit"] = f"{limit}"
+    daemon.config_path.write_text(json.dumps(config))
+    assert daemon.inferctl("reload").returncode == 0
+
+
 def test_a_request_that_kills_while_it_is_read_is_refused_after_two_deaths(tmp_path, model_path):
     """Its tokens, one a digit, take more memory than its worker may have; its text does not."""
-    small = {"kv_cache": {"bytes": "64MiB"}}
-    with Daemon(tmp_path, [smollm2(model_path, **small)], quick()) as daemon:
-        limit = data_bytes(daemon) + (48 << 20)
-        config = json.loads(daemon.config_path.read_text())
-        config["models"][0]["memory_limit"] = f"{limit}"
-        daemon.config_path.write_text(json.dumps(config))
-        assert daemon.inferctl("reload").returncode == 0
+    with Daemon(tmp_path, [smollm2(model_path, **SMALL)], quick()) as daemon:
+        limit_memory(daemon)
         body = {"model": "smollm2", "prompt": "7" * 9_000_000, "max_tokens": 4}
         answer = ask(daemon.http_port, "/v1/completions", body)
         assert answer.status == 500 and "internal_error" in answer.error, answer.error
@@ -62,6 +68,21 @@ def test_a_request_that_kills_while_it_is_read_is_refused_after_two_deaths(tmp_p
         assert again.status == 400 and "refused for 10 minutes" in again.error, again.error
         assert ask(daemon.http_port, "/v1/completions", {**body, "prompt": "Hi"}).error is None
         assert worker_of(daemon, "smollm2")["exits"] == {"memory_limit": 2}
+
+
+def test_calls_without_a_stream_that_kill_are_refused_after_two_deaths(tmp_path, model_path):
+    with Daemon(tmp_path, [smollm2(model_path, **SMALL)], quick()) as daemon:
+        limit_memory(daemon)
+        for kind, (path, field) in enumerate([("/v1/embeddings", "input"), ("/tokenize", "content")]):
+            body = {"model": "smollm2", field: "7" * 9_000_000}
+            status, answer = daemon.post(path, body)
+            assert status == 500 and answer["error"]["code"] == "internal_error", answer
+            assert worker_of(daemon, "smollm2")["exits"] == {"memory_limit": 2 * kind + 2}
+            status, answer = daemon.post(path, body)
+            assert status == 400 and "refused for 10 minutes" in answer["error"]["message"], answer
+            status, answer = daemon.post(path, {**body, field: "Hi"})
+            assert status == 200, answer
+            assert worker_of(daemon, "smollm2")["exits"] == {"memory_limit": 2 * kind + 2}
 
 
 def test_requests_that_wait_in_a_queue_are_not_blamed_for_deaths(tmp_path, model_path):
