@@ -20,9 +20,9 @@ def endless(pb, max_tokens=1500, text="Once upon a time"):
 
 
 def first_event(call):
-    """The first event, or the error that came instead of it."""
+    """The first event but `waiting`, or the error that came instead of it."""
     try:
-        return next(iter(call))
+        return next(event for event in call if not event.HasField("waiting"))
     except grpc.RpcError as error:
         return error
 
