@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kMostInputs = 100'000;
 constexpr int kMostDocuments = 1024;  // each is computed together with the query, which may fill the context
+constexpr size_t kMostQueryBytes = size_t{16} << 20;  // read with all documents together
 
 }  // namespace
 
@@ -38,7 +39,8 @@ grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThre
                                            grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
                                            v1::EmbedResponse& response) {
   auto* call = new EmbedCall(model, context, request, response);
-  const absl::Status taken = threads.preparation.Run(request.ByteSizeLong(), [call] {
+  const size_t bytes = request.ByteSizeLong() + request.query().size() * static_cast<size_t>(request.inputs_size());
+  const absl::Status taken = threads.preparation.Run(bytes, [call] {
     if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
   });
   if (!taken.ok()) call->End(taken);
@@ -69,8 +71,13 @@ absl::Status EmbedCall::Submit() {
   if (request_.inputs().empty() || request_.inputs_size() > most_inputs) {
     return InvalidArgument("inputs: {} inputs, expected 1 to {}", request_.inputs_size(), most_inputs);
   }
+  if (request_.query().size() > kMostQueryBytes / static_cast<size_t>(request_.inputs_size())) {
+    return InvalidArgument("query: {} bytes with each of {} documents are too many, expected at most {} in all",
+                           request_.query().size(), request_.inputs_size(), kMostQueryBytes);
+  }
   engine::EmbeddingRequest request{.cancelled = cancelled_};
   for (int i = 0; i < request_.inputs_size(); ++i) {
+    if (*cancelled_) return Cancelled("the request was cancelled");
     ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
     prompt_tokens_ += static_cast<uint32_t>(request.inputs.back().size());
   }
@@ -83,7 +90,7 @@ absl::Status EmbedCall::Submit() {
 
 absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
   const v1::EmbedInput& input = request_.inputs(index);
-  const size_t most = static_cast<size_t>(model_.engine->limits().context_tokens);
+  const size_t most = static_cast<size_t>(engine::WindowTokens(model_.engine->limits()));
   if (request_.has_query()) return ReadDocument(index, request_.truncate() ? most : 0);
   std::vector<int32_t> tokens;
   switch (input.input_case()) {
@@ -107,8 +114,12 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadDocument(int index, size_t m
   if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
   ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
                    RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens));
-  const int64_t context = model_.engine->limits().context_tokens;
+  const int64_t context = engine::WindowTokens(model_.engine->limits());
   if (static_cast<int64_t>(tokens.size()) > context) {
+    if (most_tokens != 0) {  // no document is short enough
+      return OutOfRange("query: this model's maximum context length is {} tokens, but the query alone has {} tokens",
+                        context, tokens.size());
+    }
     return OutOfRange(
         "inputs[{}]: this model's maximum context length is {} tokens, but query and document together have {} tokens",
         index, context, tokens.size());

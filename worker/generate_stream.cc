@@ -52,9 +52,16 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
   });
   const engine::Statistics before = model_.engine->Stats();
+  const bool others_come_first = before.requests_running + before.requests_waiting > 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    tells_waiting_ = others_come_first;
+  }
+  // From here on the engine may end the request, and gRPC the stream.
+  const std::shared_ptr<GenerateStream> alive = weak.lock();
   ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
   engine_id_ = id;
-  if (before.requests_running + before.requests_waiting > 0) TellWaiting();
+  if (others_come_first) threads_.delivery.Wake(alive);
   if (cancelled_) CancelInEngine();  // the call was cancelled before the engine knew it
   return absl::OkStatus();
 }
@@ -63,14 +70,6 @@ void GenerateStream::TellBegun() {
   context_.AddInitialMetadata(kWorkBegun, "1");
   StartSendInitialMetadata();
   told_begun_.WaitForNotification();
-}
-
-void GenerateStream::TellWaiting() {
-  {
-    absl::MutexLock lock(&mutex_);
-    tells_waiting_ = true;
-  }
-  threads_.delivery.Wake(self_);
 }
 
 void GenerateStream::WriteNext() {

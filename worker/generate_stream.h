@@ -40,7 +40,6 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   absl::Status Submit(const v1::GenerateRequest& request);
   // Returns when the client has been told that work has begun.
   void TellBegun();
-  void TellWaiting();
   void OnSendInitialMetadataDone(bool) override { told_begun_.Notify(); }
   void OnWriteDone(bool ok) override;
   void OnCancel() override;

@@ -75,13 +75,12 @@ std::optional<FileHead> ReadHead(int fd) {
   return head;
 }
 
-// Whether the file is empty or of this kind, whole or torn: a write begins with a head of zeros.
+// Whether the file is empty or of this kind, whole or torn: a write begins with a head without a sequence.
 absl::StatusOr<bool> IsOurs(int fd) {
   FileHead head;
   const ssize_t got = pread(fd, &head, sizeof(head), 0);
   if (got < 0) return FromErrno(errno, "reading");
   const auto begin = BytesOf(head).first(static_cast<size_t>(got));
-  if (std::all_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte == 0; })) return true;
   FileHead ours;
   const auto magic = BytesOf(ours).first(std::min(begin.size(), sizeof(ours.magic)));
   return std::equal(magic.begin(), magic.end(), begin.begin());
@@ -121,7 +120,7 @@ absl::Status WriteHead(int fd, const FileHead& head, const std::string& path) {
 // The head that says so is written when all else is.
 absl::StatusOr<cache::SavedPrefixes> WriteFile(int fd, const std::string& path, uint64_t sequence,
                                                cache::KvCache& cache, std::string_view identity, uint64_t most_bytes) {
-  RETURN_IF_ERROR(WriteHead(fd, {.magic = 0}, path));
+  RETURN_IF_ERROR(WriteHead(fd, {.sequence = 0}, path));
   FileSink sink(fd, path);
   ASSIGN_OR_RETURN(const cache::SavedPrefixes saved,
                    cache.SavePrefixes(identity, static_cast<int64_t>(most_bytes - sizeof(FileHead)), sink));

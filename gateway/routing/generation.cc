@@ -182,7 +182,11 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
       co_await upstream_.gate.WaitForTurn(key, executor_, std::min(deadline, options_.deadline), wake_);
       give_up_.reset();  // it waited for others, not for a worker
     } else {
-      if (blame_.is_suspect()) gate_held_ = key;
+      if (blame_.is_suspect()) {
+        gate_held_ = key;
+        // Another of the same kind may have been found out meanwhile.
+        if (absl::Status allowed = upstream_.poison.Check(request_); !allowed.ok()) co_return allowed;
+      }
       routed_by_ = table;
       StartCall(*version);
       co_return absl::OkStatus();

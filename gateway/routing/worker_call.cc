@@ -68,6 +68,8 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> CallTries::NextWorker() 
     std::string key = route == nullptr ? call_.model : route->model;
     if (upstream_.gate.TryEnter(key)) {
       gate_held_ = std::move(key);
+      // Another of the same kind may have been found out meanwhile.
+      if (absl::Status allowed = upstream_.poison.Check(*call_.request); !allowed.ok()) co_return allowed;
       co_return worker;
     }
     co_await upstream_.gate.WaitForTurn(key, executor_, call_.deadline, std::make_shared<Signal>(executor_));
@@ -76,8 +78,11 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> CallTries::NextWorker() 
 
 std::optional<absl::Status> CallTries::AfterEnd(const CallEnd& end) {
   LeaveGate();
-  if (end.outcome == CallOutcome::kAnswered) return end.status;
-  if (end.outcome == CallOutcome::kNotReached) {
+  // A worker that drains or loads leaves it to another.
+  const bool turned_away =
+      end.outcome == CallOutcome::kAnswered && absl::IsUnavailable(end.status) && !upstream_.shutting_down;
+  if (end.outcome == CallOutcome::kAnswered && !turned_away) return end.status;
+  if (turned_away || end.outcome == CallOutcome::kNotReached) {
     const TimePoint now = std::chrono::steady_clock::now();
     if (!give_up_) give_up_ = now + upstream_.start_wait;
     return now >= *give_up_ ? std::optional(end.status) : std::nullopt;

@@ -148,7 +148,8 @@ def test_equal_documents_keep_their_order_and_many_do_not_disturb_each_other(dae
     ({"top_n": "two"}, 400, "top_n", "not an integer"),
     ({"return_documents": "yes"}, 400, "return_documents", "boolean"),
     ({"documents": ["a", "long " * 60]}, 400, "documents[1]", "maximum context length is 128 tokens"),
-    ({"query": "long " * 60, "truncate": True}, 400, "documents[0]", "maximum context length is 128 tokens"),
+    ({"query": "long " * 4000, "documents": ["a"] * 1000}, 400, "query", "too many"),
+    ({"query": "long " * 60, "truncate": True}, 400, "query", "maximum context length is 128 tokens"),
     ({"model": "nobody"}, 404, "model", "nobody"),
     ({"model": "encoder-states"}, 400, "query", "no head that ranks"),
 ])
