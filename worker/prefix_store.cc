@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
@@ -75,12 +76,15 @@ std::optional<FileHead> ReadHead(int fd) {
   return head;
 }
 
-// Whether the file is empty or of this kind, whole or torn: a write begins with a head without a sequence.
+// Whether the file is empty or of this kind, whole or torn: a write begins with a head without a sequence, and a file
+// as short as that may have lost it to zeros.
 absl::StatusOr<bool> IsOurs(int fd) {
-  FileHead head;
-  const ssize_t got = pread(fd, &head, sizeof(head), 0);
+  std::array<uint8_t, sizeof(FileHead) + 1> bytes;
+  const ssize_t got = pread(fd, bytes.data(), bytes.size(), 0);
   if (got < 0) return FromErrno(errno, "reading");
-  const auto begin = BytesOf(head).first(static_cast<size_t>(got));
+  const auto begin = std::span(bytes).first(static_cast<size_t>(got));
+  const bool is_short = begin.size() <= sizeof(FileHead);
+  if (is_short && std::all_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte == 0; })) return true;
   FileHead ours;
   const auto magic = BytesOf(ours).first(std::min(begin.size(), sizeof(ours.magic)));
   return std::equal(magic.begin(), magic.end(), begin.begin());

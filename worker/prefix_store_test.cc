@@ -141,7 +141,8 @@ TEST_F(PrefixStoreTest, AFileThatCannotBeIsAnError) {
 
 // A path of something else, such as the model, is a slip of the pen.
 TEST_F(PrefixStoreTest, WhatIsNoFileOfPrefixesStaysAsItIs) {
-  for (const std::string& content : {std::string("GGUF\3 and the weights"), std::string("x"), std::string(100, '\n')}) {
+  for (const std::string& content :
+       {std::string("GGUF\3 and the weights"), std::string("x"), std::string(100, '\n'), std::string(100, '\0')}) {
     for (const std::string& file : {path(), path() + ".2"}) {
       std::ofstream(file) << content;
       fs::permissions(file, fs::perms(0644));
