@@ -47,8 +47,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
                                                                      {.rendered_unix_seconds = rendered_unix_seconds_,
                                                                       .arrival = arrival_,
                                                                       .deadline = DeadlineOf(context_, arrival_)}));
-  const std::weak_ptr<GenerateStream> weak = self_;
-  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak, &delivery = threads_.delivery] {
+  // Nothing but this thread can end the stream before it is submitted.
+  const std::shared_ptr<GenerateStream> self = self_;
+  queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak = weak_from_this(), &delivery = threads_.delivery] {
     if (std::shared_ptr<GenerateStream> stream = weak.lock()) delivery.Wake(std::move(stream));
   });
   const engine::Statistics before = model_.engine->Stats();
@@ -57,11 +58,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
     absl::MutexLock lock(&mutex_);
     tells_waiting_ = others_come_first;
   }
-  // From here on the engine may end the request, and gRPC the stream.
-  const std::shared_ptr<GenerateStream> alive = weak.lock();
   ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
   engine_id_ = id;
-  if (others_come_first) threads_.delivery.Wake(alive);
+  if (others_come_first) threads_.delivery.Wake(self);
   if (cancelled_) CancelInEngine();  // the call was cancelled before the engine knew it
   return absl::OkStatus();
 }

@@ -1,22 +1,35 @@
-// The call of Embed that answers an exchange; it ends when the client goes.
+// What the endpoints over Embed share: some of their fields, and the call that answers the exchange.
 //
-//   absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, model, fields.deadline, request);
+//   RETURN_IF_ERROR(ReadEmbedFields(fields, request));   // last of the fields
+//   absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, request, "documents");
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "gateway/openai/fields.h"
 #include "gateway/openai/serving.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
 
-// Fills in model, request id and deadline (`within`, counted from the arrival), and notes the prompt's tokens. Errors
-// name the fields of EmbedRequest.
-Task<absl::StatusOr<v1::EmbedResponse>> CallEmbed(const Serving& serving, Exchange& exchange, const std::string& model,
-                                                  std::optional<std::chrono::milliseconds> within,
-                                                  v1::EmbedRequest& request);
+struct EmbedFields {
+  v1::EmbedRequest embed;
+  std::string model;
+  std::optional<std::chrono::milliseconds> deadline;  // from the arrival
+  std::vector<std::string> warnings;
+};
+
+// All but `model` and what is embedded. What nobody has read by then becomes a warning.
+absl::Status ReadEmbedFields(Fields& fields, EmbedFields& request);
+
+// Resolves the model, makes the call, which ends when the client goes, and notes the prompt's tokens. Errors name the
+// field of the inputs as the endpoint does.
+Task<absl::StatusOr<v1::EmbedResponse>> CallEmbed(const Serving& serving, Exchange& exchange, EmbedFields& request,
+                                                  std::string_view inputs_name);
 
 }  // namespace inferd::gateway

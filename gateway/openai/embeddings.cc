@@ -18,12 +18,8 @@ namespace {
 
 namespace json = boost::json;
 
-struct EmbeddingRequest {
-  v1::EmbedRequest embed;
-  std::string model;
+struct EmbeddingRequest : EmbedFields {
   bool base64 = false;
-  std::optional<std::chrono::milliseconds> deadline;
-  std::vector<std::string> warnings;
 };
 
 absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
@@ -50,14 +46,7 @@ absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
   request.base64 = format.value_or("") == "base64";
   ASSIGN_OR_RETURN(auto dimensions, fields.Integer("dimensions", 1, 1 << 20));
   request.embed.set_dimensions(static_cast<uint32_t>(dimensions.value_or(0)));
-  ASSIGN_OR_RETURN(auto normalize, fields.Boolean("normalize"));
-  if (normalize) request.embed.set_normalize(*normalize);
-  ASSIGN_OR_RETURN(auto truncate, fields.Boolean("truncate"));
-  request.embed.set_truncate(truncate.value_or(false));
-  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, 24 * 3600 * 1000));
-  if (deadline) request.deadline = std::chrono::milliseconds(*deadline);
-  fields.Ignore("user");
-  request.warnings = fields.Warnings();
+  RETURN_IF_ERROR(ReadEmbedFields(fields, request));
   return request;
 }
 
@@ -74,7 +63,7 @@ json::value EmbeddingJson(const v1::Embedding& embedding, bool base64) {
   return values;
 }
 
-std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingRequest& request, const std::string& model) {
+std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingRequest& request) {
   json::array data;
   for (const v1::Embedding& embedding : answer.embeddings()) {
     json::object entry;
@@ -86,7 +75,7 @@ std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingReques
   json::object body;
   body["object"] = "list";
   body["data"] = std::move(data);
-  body["model"] = model;
+  body["model"] = request.model;
   body["system_fingerprint"] = answer.fingerprint();
   body["usage"] =
       json::object{{"prompt_tokens", answer.usage().prompt_tokens()}, {"total_tokens", answer.usage().prompt_tokens()}};
@@ -99,16 +88,10 @@ std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingReques
 Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<EmbeddingRequest> request = ParseEmbeddingRequest(exchange.request.body);
   if (!request.ok()) co_return co_await RespondError(exchange, request.status());
-  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, request->model);
-  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
-  absl::StatusOr<v1::EmbedResponse> answer =
-      co_await CallEmbed(serving, exchange, *model, request->deadline, request->embed);
-  if (!answer.ok()) {
-    static constexpr FieldName kNames[] = {{"inputs", "input"}};
-    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
-  }
+  absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, *request, "input");
+  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
   Response response;
-  response.body = EmbeddingBody(*answer, *request, *model);
+  response.body = EmbeddingBody(*answer, *request);
   co_await exchange.Respond(std::move(response));
 }
 

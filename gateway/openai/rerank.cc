@@ -21,13 +21,9 @@ namespace json = boost::json;
 constexpr size_t kMostDocuments = 1024;
 constexpr size_t kMostQueryBytes = 1 << 20;
 
-struct RerankRequest {
-  v1::EmbedRequest embed;
-  std::string model;
+struct RerankRequest : EmbedFields {
   size_t top_n = kMostDocuments;
   bool return_documents = false;
-  std::optional<std::chrono::milliseconds> deadline;
-  std::vector<std::string> warnings;
 };
 
 // "text", or {"text": "text"}.
@@ -70,20 +66,13 @@ absl::StatusOr<RerankRequest> ParseRerankRequest(std::string_view body) {
   if (top_n) request.top_n = static_cast<size_t>(*top_n);
   ASSIGN_OR_RETURN(auto return_documents, fields.Boolean("return_documents"));
   request.return_documents = return_documents.value_or(false);
-  ASSIGN_OR_RETURN(auto normalize, fields.Boolean("normalize"));
-  if (normalize) request.embed.set_normalize(*normalize);
-  ASSIGN_OR_RETURN(auto truncate, fields.Boolean("truncate"));
-  request.embed.set_truncate(truncate.value_or(false));
-  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, 24 * 3600 * 1000));
-  if (deadline) request.deadline = std::chrono::milliseconds(*deadline);
-  fields.Ignore("user");
-  request.warnings = fields.Warnings();
+  RETURN_IF_ERROR(ReadEmbedFields(fields, request));
   return request;
 }
 
 float ScoreOf(const v1::Embedding& embedding) { return embedding.values().empty() ? 0 : embedding.values(0); }
 
-std::string RerankBody(const v1::EmbedResponse& answer, const RerankRequest& request, const std::string& model) {
+std::string RerankBody(const v1::EmbedResponse& answer, const RerankRequest& request) {
   std::vector<int> order(static_cast<size_t>(std::min(answer.embeddings_size(), request.embed.inputs_size())));
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -100,7 +89,7 @@ std::string RerankBody(const v1::EmbedResponse& answer, const RerankRequest& req
   json::object body;
   body["id"] = MakeAnswerId("rerank-");
   body["object"] = "list";
-  body["model"] = model;
+  body["model"] = request.model;
   body["system_fingerprint"] = answer.fingerprint();
   body["results"] = std::move(results);
   body["usage"] =
@@ -114,16 +103,10 @@ std::string RerankBody(const v1::EmbedResponse& answer, const RerankRequest& req
 Task<void> ServeRerank(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<RerankRequest> request = ParseRerankRequest(exchange.request.body);
   if (!request.ok()) co_return co_await RespondError(exchange, request.status());
-  absl::StatusOr<std::string> model = ResolveModel(serving, exchange, request->model);
-  if (!model.ok()) co_return co_await RespondError(exchange, model.status());
-  absl::StatusOr<v1::EmbedResponse> answer =
-      co_await CallEmbed(serving, exchange, *model, request->deadline, request->embed);
-  if (!answer.ok()) {
-    static constexpr FieldName kNames[] = {{"inputs", "documents"}};
-    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
-  }
+  absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, *request, "documents");
+  if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());
   Response response;
-  response.body = RerankBody(*answer, *request, *model);
+  response.body = RerankBody(*answer, *request);
   co_await exchange.Respond(std::move(response));
 }
 
