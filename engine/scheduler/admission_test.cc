@@ -100,8 +100,16 @@ TEST(Admission, TheExpectedWaitEndsWithTheSequencesThatGiveTheirPlaces) {
 }
 
 TEST(Admission, BesideStreamsAPromptTakesLonger) {
-  // Of each step of 35 ms, the streams take 20 and 15 tokens of a prompt the rest.
-  EXPECT_NEAR(ExpectedWaitSeconds({}, Running(8, 10), {.tokens = 1500}, Measured()), 3.5, 1e-6);
+  // Of each step of 32 ms, the streams take 20 and 12 tokens of a prompt the rest.
+  EXPECT_NEAR(ExpectedWaitSeconds({}, Running(8, 10), {.tokens = 1500}, Measured()), 4, 1e-6);
+}
+
+TEST(Admission, PromptsThatWaitForAPlaceDoNotSpeedUpEachOther) {
+  Load load = Running(8, 10);
+  load.waiting_sequences = 20;
+  const double place = ExpectedWaitSeconds({.max_sequences = 8}, load, {.tokens = 1}, Measured());
+  const double with_tokens = ExpectedWaitSeconds({.max_sequences = 8}, load, {.tokens = 1501}, Measured());
+  EXPECT_NEAR(with_tokens - place, 4, 1e-6);
 }
 
 TEST(Admission, TheExpectedWaitIsNeverZeroOnceAFirstPassIsMeasured) {

@@ -11,8 +11,11 @@ namespace {
 
 constexpr int64_t kLeastPart = 32;
 constexpr int64_t kLeastBudget = 4;  // a small model computes a token of a prompt no faster than one of a stream
-// Of the streams' time, for few prompts: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
-constexpr double kLeastShare = 0.75;
+// Of the streams' time, for one prompt: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
+constexpr double kLeastShare = 0.6;
+// In streams. The client of a waiting prompt has nothing yet, and the step that it is missing from costs nearly as much
+// as a step with it.
+constexpr double kPromptWeight = 8;
 
 // Gives each prompt in turn at most `part` more tokens until `budget` is used; returns what is left of it.
 int64_t Give(int64_t budget, int64_t part, std::span<Prompt* const> order) {
@@ -41,7 +44,8 @@ int64_t ShareAmongEquals(int64_t budget, std::vector<Prompt*> prompts) {
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts) {
   const double step = rates.decode_step_seconds(), token = rates.prefill_seconds_per_token();
   if (streams == 0 || step == 0 || token == 0) return most;
-  const double share = std::max(kLeastShare, static_cast<double>(prompts) / static_cast<double>(streams));
+  const double share =
+      std::max(kLeastShare, kPromptWeight * static_cast<double>(prompts - 1) / static_cast<double>(streams));
   const double tokens = std::min(step * share / token, static_cast<double>(most));
   return std::min(std::max(static_cast<int64_t>(tokens), kLeastBudget), most);
 }

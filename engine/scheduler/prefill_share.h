@@ -19,8 +19,9 @@ struct Prompt {
   int64_t given = 0;              // result
 };
 
-// Tokens of prompts in one step, at most `most`. Beside streams, a few prompts get three quarters of the time that the
-// streams take of a step, and more where there are more prompts than streams.
+// Tokens of prompts in one step, at most `most`. Beside streams, one prompt gets three fifths of the time that the
+// streams take of a step; each further one weighs as much as eight streams, so that a burst of prompts is computed
+// nearly at once and all decode together.
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts);
 
 // Sum of `given` is min(budget, sum of pending). A better priority takes what it can. Among equals, half of the budget

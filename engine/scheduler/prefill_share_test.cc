@@ -21,12 +21,15 @@ TEST(PrefillBudget, IsTheWholeWithoutStreamsOrBeforeAnythingIsKnown) {
 }
 
 TEST(PrefillBudget, BesideStreamsKeepsAStepBelowTwiceItsLength) {
-  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 30);
-  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 6), 30);
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 24);
   EXPECT_EQ(PrefillBudget(20, Measured(), 8, 1), 20);
 }
 
-TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 160); }
+TEST(PrefillBudget, ManyPromptsGetMostOfAStep) {
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 2), 40);
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 6), 200);
+  EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 256);
+}
 
 TEST(PrefillBudget, IsNeverTooLittleToGoOn) {
   Rates slow;

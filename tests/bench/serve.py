@@ -72,8 +72,12 @@ async def arrivals(server, arguments):
 
 
 async def interference(server, arguments):
-    """Eight streams; then a 4000-token prompt arrives beside them."""
-    beside = [asyncio.create_task(streams.stream(server.port, streams.text_of(60, f"beside {i}"), 320)) for i in range(8)]
+    """Eight streams; two seconds after the last of them began, a 4000-token prompt arrives beside them."""
+    watched = [streams.Answer(time.monotonic()) for _ in range(8)]
+    beside = [asyncio.create_task(streams.stream(server.port, streams.text_of(60, f"beside {i}"), 320, answer=answer))
+              for i, answer in enumerate(watched)]
+    while not all(answer.events or answer.error for answer in watched):
+        await asyncio.sleep(0.01)
     await asyncio.sleep(2)
     long = await streams.stream(server.port, streams.text_of(3900, "long"), 8)
     answers = await asyncio.gather(*beside)

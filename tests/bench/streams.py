@@ -51,9 +51,10 @@ class Answer:
         return [later - earlier for earlier, later in zip(self.events, self.events[1:])]
 
 
-async def stream(port, prompt, max_tokens, **fields):
-    """One streamed completion of exactly max_tokens tokens; what takes longer than LONGEST_SECONDS has failed."""
-    answer = Answer(time.monotonic())
+async def stream(port, prompt, max_tokens, answer=None, **fields):
+    """One streamed completion of exactly max_tokens tokens; what takes longer than LONGEST_SECONDS has failed. A caller
+    that gives the answer can watch it grow."""
+    answer = answer or Answer(time.monotonic())
     try:
         await asyncio.wait_for(read_stream(answer, port, prompt, max_tokens, fields), LONGEST_SECONDS)
     except (OSError, ValueError, asyncio.TimeoutError) as error:
