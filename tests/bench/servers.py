@@ -33,7 +33,9 @@ class Server:
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > began + 120:
                 self.log.seek(0)
-                raise RuntimeError(f"{self.name} did not start:\n{self.log.read().decode()[-2000:]}")
+                said = self.log.read().decode()[-2000:]
+                self.__exit__()
+                raise RuntimeError(f"{self.name} did not start:\n{said}")
             time.sleep(0.02)
         self.seconds_to_ready = time.monotonic() - began
         return self
