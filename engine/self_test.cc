@@ -48,9 +48,9 @@ absl::StatusOr<double> TimePass(device::Device& device, int64_t length) {
   const model::SequenceStep step{
       .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? model::Rows::kAll : model::Rows::kLast};
   const MonotonicTime begin = Clock::System().Now();
-  ASSIGN_OR_RETURN(const model::ForwardResult result,
+  ASSIGN_OR_RETURN(model::ForwardResult result,
                    encoder ? model::ForwardHidden(device, {&step, 1}) : model::Forward(device, {&step, 1}));
-  for (float value : result.values) {
+  for (float value : result.Copy()) {
     if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");
   }
   return std::chrono::duration<double>(Clock::System().Now() - begin).count();

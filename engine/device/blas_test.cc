@@ -24,9 +24,9 @@ std::vector<float> LogitsOf(const std::shared_ptr<const model::Model>& model, bo
   const auto sequence = *(*device)->cache().NewSequence({});
   EXPECT_TRUE((*device)->cache().Reserve(*sequence, tokens).ok());
   const model::SequenceStep step{sequence.get(), text, model::Rows::kLast};
-  const auto result = model::Forward(**device, {&step, 1});
+  auto result = model::Forward(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
-  return {result->values.begin(), result->values.end()};
+  return result->Copy();
 }
 
 class BlasPrefill : public testing::Test {

@@ -43,6 +43,10 @@ struct Batch {
   std::span<const int32_t> wanted_rows;  // ascending
 };
 
+// Rows whose logits there is room for at once: with many sequences and a large vocabulary, all of them would take more
+// memory than the rest of a pass.
+constexpr int64_t kMostLogitsRows = 32;
+
 // Loads what DeviceOptions::blas needs, for a process that will soon lose the right to open files.
 absl::Status LoadBlas();
 
@@ -69,8 +73,8 @@ class Device {
   virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
   virtual void FinishLayer(int32_t layer) = 0;       // the layer's own embedding, further streams, scale of x
   // Results are the caller's to change until the next pass.
-  virtual std::span<float> Hidden() = 0;  // [wanted][n_embd] after the last norm
-  virtual std::span<float> Logits() = 0;  // [wanted][n_vocab]
+  virtual std::span<float> Hidden() = 0;                               // [wanted][n_embd] after the last norm
+  virtual std::span<float> Logits(std::span<const int32_t> rows) = 0;  // [rows][n_vocab] of at most kMostLogitsRows
 
   // y = weights * x (+ bias) outside a pass, for heads on pooled vectors. x [k], y [rows].
   virtual void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) = 0;

@@ -115,10 +115,10 @@ class Family : public testing::TestWithParam<std::string> {
       for (size_t begin = 0; begin < tokens_.size(); begin += chunk) {
         const auto part = std::span(tokens_).subspan(begin, std::min(chunk, tokens_.size() - begin));
         const model::SequenceStep step{sequence->get(), part, encoder() ? model::Rows::kAll : model::Rows::kLast};
-        const auto result =
-            encoder() ? model::ForwardHidden(**device, {&step, 1}) : model::Forward(**device, {&step, 1});
+        auto result = encoder() ? model::ForwardHidden(**device, {&step, 1}) : model::Forward(**device, {&step, 1});
         ASSERT_TRUE(result.ok()) << result.status();
-        row.assign(result->values.end() - result->row_elements, result->values.end());
+        const std::span<const float> last = result->Row(result->rows() - 1);
+        row.assign(last.begin(), last.end());
       }
     };
     run();

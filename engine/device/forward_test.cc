@@ -66,11 +66,11 @@ TEST_F(ForwardTest, GivesTheRowsAskedForAndCommits) {
   ASSERT_TRUE(device_->cache().Reserve(*other, 2).ok());
   const int32_t a[] = {1, 2, 3}, b[] = {4, 5};
   const model::SequenceStep steps[] = {{sequence_.get(), a, Rows::kLast}, {other.get(), b, Rows::kAll}};
-  const auto result = model::Forward(*device_, steps);
+  auto result = model::Forward(*device_, steps);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->rows, 3);
-  EXPECT_EQ(result->row_elements, TestingModel::kVocabulary);
-  EXPECT_EQ(result->values.size(), 3u * TestingModel::kVocabulary);
+  EXPECT_EQ(result->rows(), 3);
+  EXPECT_EQ(result->row_elements(), TestingModel::kVocabulary);
+  EXPECT_EQ(result->Row(2).size(), TestingModel::kVocabulary);
   EXPECT_EQ(sequence_->length(), 3);
   EXPECT_EQ(other->length(), 2);
 }
@@ -81,15 +81,16 @@ TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
   EXPECT_EQ(Run({1, 2}).code(), absl::StatusCode::kFailedPrecondition);
   const int32_t tokens[] = {5, 6, 7, 8};
   const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
-  const auto result = model::ForwardHidden(*device_, {&step, 1});
+  auto result = model::ForwardHidden(*device_, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->row_elements, TestingModel::kWidth);
+  EXPECT_EQ(result->row_elements(), TestingModel::kWidth);
   // Mean pooling is the mean of the rows.
+  const std::vector<float> rows = result->Copy();
   std::vector<float> pooled(TestingModel::kWidth);
-  ASSERT_TRUE(model::Pool(*device_, result->values, 4, pooled).ok());
+  ASSERT_TRUE(model::Pool(*device_, rows, 4, pooled).ok());
   for (uint32_t i = 0; i < TestingModel::kWidth; ++i) {
     double sum = 0;
-    for (int row = 0; row < 4; ++row) sum += result->values[row * TestingModel::kWidth + i];
+    for (int row = 0; row < 4; ++row) sum += rows[row * TestingModel::kWidth + i];
     EXPECT_NEAR(pooled[i], sum / 4, 1e-6);
   }
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
@@ -107,16 +108,16 @@ TEST_F(ForwardTest, RanksByTheHeadOfTheFirstToken) {
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());
   const int32_t tokens[] = {5, 6, 7};
   const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
-  const auto result = model::ForwardHidden(*device_, {&step, 1});
+  auto result = model::ForwardHidden(*device_, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
   float score = 0;
-  ASSERT_TRUE(model::Pool(*device_, result->values, 3, {&score, 1}).ok());
+  ASSERT_TRUE(model::Pool(*device_, result->Copy(), 3, {&score, 1}).ok());
   const model::ModelWeights& w = device_->model().weights();
   double expected = w.rank_output.bias[0];
   for (uint32_t row = 0; row < TestingModel::kWidth; ++row) {
     double sum = w.rank_dense.bias[row];
     const float* weights = static_cast<const float*>(w.rank_dense.weights.data) + row * TestingModel::kWidth;
-    for (uint32_t i = 0; i < TestingModel::kWidth; ++i) sum += static_cast<double>(weights[i]) * result->values[i];
+    for (uint32_t i = 0; i < TestingModel::kWidth; ++i) sum += static_cast<double>(weights[i]) * result->Row(0)[i];
     expected += std::tanh(sum) * static_cast<const float*>(w.rank_output.weights.data)[row];
   }
   EXPECT_NEAR(score, expected, 1e-5);

@@ -37,7 +37,7 @@ TEST_P(Oracle, GivesTheSameOutput) {
   const model::SequenceStep step{sequence->get(), c.tokens, model::Rows::kAll};
   auto result = c.logits ? model::Forward(**device, {&step, 1}) : model::ForwardHidden(**device, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
-  const std::vector<float> got(result->values.begin(), result->values.end()), expected = Expected(c);
+  const std::vector<float> got = result->Copy(), expected = Expected(c);
   ASSERT_EQ(got.size(), expected.size());
   const double error = RelativeError(got, expected);
   RecordProperty("error", std::to_string(error));

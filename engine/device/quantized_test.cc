@@ -134,7 +134,7 @@ std::vector<float> Outputs(const std::string& bytes, const OracleCase& c) {
   const model::SequenceStep step{sequence->get(), c.tokens, model::Rows::kAll};
   auto result = c.logits ? model::Forward(**device, {&step, 1}) : model::ForwardHidden(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
-  return {result->values.begin(), result->values.end()};
+  return result->Copy();
 }
 
 // The root mean square difference of each row over the standard deviation of all values, ascending: the one at `share`.

@@ -225,30 +225,25 @@ std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work>
   return steps;
 }
 
-void Core::HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result) {
-  const size_t width = static_cast<size_t>(result.row_elements);
-  size_t row = 0;
+void Core::HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result) {
+  int64_t next = 0;
   for (const scheduler::Work& item : work) {
     const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
-    const size_t rows = all_rows || item.drafts > 0 ? static_cast<size_t>(item.count) : item.completes ? 1 : 0;
-    const std::span<float> values = result.values.subspan(row * width, rows * width);
-    row += rows;
+    const int64_t rows = all_rows || item.drafts > 0 ? item.count : item.completes ? 1 : 0;
+    const int64_t row = std::exchange(next, next + rows);
     if (rows == 0) continue;
     Active& active = active_.at(item.id);
     if (item.drafts > 0) {
-      AdvanceGuessed(item, active, values, width);
+      AdvanceGuessed(item, active, result, row);
       continue;
     }
-    if (all_rows) HandlePromptRows(active, item, values, result.row_elements);
-    if (item.completes) AdvanceChoice(item.id, active, values.last(width));
+    if (all_rows) HandlePromptRows(active, item, result, row);
+    if (item.completes) AdvanceChoice(item.id, active, result.Row(next - 1));
   }
 }
 
-void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements) {
-  for (int64_t i = 0; i < work.count; ++i) {
-    active.choice->AddPromptRow(work.first + i,
-                                rows.subspan(static_cast<size_t>(i * row_elements), static_cast<size_t>(row_elements)));
-  }
+void Core::HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row) {
+  for (int64_t i = 0; i < work.count; ++i) active.choice->AddPromptRow(work.first + i, result.Row(row + i));
   if (!work.completes || !active.choice->at_beginning()) return;
   Send(*active.request, Delta{.choice = active.choice->index(),
                               .first_prompt_token = active.request->request.prompt.front(),
@@ -256,14 +251,14 @@ void Core::HandlePromptRows(Active& active, const scheduler::Work& work, std::sp
 }
 
 // Each row is drawn from as if it were alone; it counts as long as the token before it was the one guessed.
-void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, std::span<float> rows, size_t width) {
+void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, model::ForwardResult& result, int64_t row) {
   const std::span<const int32_t> drafts = speculation_.Drafts(work.id).first(static_cast<size_t>(work.drafts));
   size_t accepted = 0;
   bool goes_on = true;
-  for (size_t row = 0; goes_on && row <= drafts.size(); ++row) {
-    goes_on = AdvanceChoice(work.id, active, rows.subspan(row * width, width));
-    if (!goes_on || row == drafts.size() || active.choice->tokens().back() != drafts[row]) break;
-    cache_.Commit(*memory_.Get(work.id), drafts.subspan(row, 1));
+  for (size_t i = 0; goes_on && i <= drafts.size(); ++i) {
+    goes_on = AdvanceChoice(work.id, active, result.Row(row + static_cast<int64_t>(i)));
+    if (!goes_on || i == drafts.size() || active.choice->tokens().back() != drafts[i]) break;
+    cache_.Commit(*memory_.Get(work.id), drafts.subspan(i, 1));
     scheduler_.Accept(work.id);
     ++accepted;
   }

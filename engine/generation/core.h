@@ -94,9 +94,9 @@ class Core {
   scheduler::Arrival ArrivalOf(const Request& request) const;
   int64_t KnownTokens(const Request& request) const;
   std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
-  void HandleResults(std::span<const scheduler::Work> work, const model::ForwardResult& result);
-  void HandlePromptRows(Active& active, const scheduler::Work& work, std::span<float> rows, int64_t row_elements);
-  void AdvanceGuessed(const scheduler::Work& work, Active& active, std::span<float> rows, size_t width);
+  void HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result);
+  void HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row);
+  void AdvanceGuessed(const scheduler::Work& work, Active& active, model::ForwardResult& result, int64_t row);
   bool AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
   void FinishChoice(scheduler::SequenceId id, const Finish& finish);
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;

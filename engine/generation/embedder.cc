@@ -167,31 +167,26 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts) {
          .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()), static_cast<size_t>(part.tokens)),
          .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
   }
-  ASSIGN_OR_RETURN(const model::ForwardResult result, model::ForwardHidden(device_, steps));
+  ASSIGN_OR_RETURN(model::ForwardResult result, model::ForwardHidden(device_, steps));
   // The rows are the device's until the next pass, and pooling may use the device: take them all first.
-  size_t row = 0;
+  int64_t row = 0;
   for (const Part& part : parts) {
-    const size_t rows = PoolsLastToken() ? 1 : static_cast<size_t>(part.tokens);
-    const size_t width = static_cast<size_t>(result.row_elements);
-    TakeRows(part, result.values.subspan(row * width, rows * width));
-    row += rows;
+    const int64_t rows = PoolsLastToken() ? 1 : part.tokens;
+    part.job->tokens_left -= part.tokens;
+    for (const int64_t end = row + rows; row < end; ++row) TakeRow(part, result.Row(row));
   }
   for (const Part& part : parts) RETURN_IF_ERROR(FinishInput(part));
   return absl::OkStatus();
 }
 
 // One row is kept of each input, however long it is.
-void Embedder::TakeRows(const Part& part, std::span<const float> rows) {
-  part.job->tokens_left -= part.tokens;
+void Embedder::TakeRow(const Part& part, std::span<const float> row) {
   std::vector<float>& hidden = part.job->inputs[part.input].hidden;
-  const size_t width = static_cast<size_t>(device_.model().spec().width);
-  if (PoolsLastToken()) {
-    hidden.assign(rows.end() - static_cast<int64_t>(width), rows.end());
-  } else if (PooledBy() == model::Pooling::kMean) {
-    hidden.resize(width);
-    for (size_t i = 0; i < rows.size(); ++i) hidden[i % width] += rows[i];  // ascending, as model::Pool does it
-  } else if (hidden.empty()) {
-    hidden.assign(rows.begin(), rows.begin() + static_cast<int64_t>(width));
+  if (PooledBy() == model::Pooling::kMean) {
+    hidden.resize(row.size());
+    for (size_t i = 0; i < row.size(); ++i) hidden[i] += row[i];  // ascending, as model::Pool does it
+  } else if (PoolsLastToken() || hidden.empty()) {
+    hidden.assign(row.begin(), row.end());
   }
 }
 

@@ -96,7 +96,7 @@ class Embedder {
   std::vector<Part> PlanPass(int64_t most_tokens);
   std::optional<Part> PlanInput(Job& job, size_t input, int64_t tokens_left, int64_t rows_left);
   absl::Status RunPass(const std::vector<Part>& parts);
-  void TakeRows(const Part& part, std::span<const float> rows);
+  void TakeRow(const Part& part, std::span<const float> row);
   absl::Status FinishInput(const Part& part);
   model::Pooling PooledBy() const;  // of a ranking model, what its head takes
   bool PoolsLastToken() const;

@@ -73,9 +73,8 @@ TEST(Embedder, PoolsAsItGoes) {
       const auto sequence = *device->cache().NewSequence({.tenant_salt = 1});
       ASSERT_TRUE(device->cache().Reserve(*sequence, 50).ok());
       const model::SequenceStep step{sequence.get(), text, model::Rows::kAll};
-      const auto result = *model::ForwardHidden(*device, {&step, 1});
-      ASSERT_TRUE(
-          model::Pool(*device, std::vector<float>(result.values.begin(), result.values.end()), 50, expected).ok());
+      auto result = *model::ForwardHidden(*device, {&step, 1});
+      ASSERT_TRUE(model::Pool(*device, result.Copy(), 50, expected).ok());
     }
     Embedder embedder(*device);
     Vectors vectors;

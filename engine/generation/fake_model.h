@@ -67,7 +67,7 @@ class FakeModel : public StepRunner {
       }
       cache_->Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
     }
-    return model::ForwardResult{.rows = count, .row_elements = kVocabulary, .values = rows_};
+    return model::ForwardResult(count, kVocabulary, rows_);
   }
 
   int64_t runs = 0;

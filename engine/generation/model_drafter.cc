@@ -53,12 +53,12 @@ std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted
     if (completes) complete.push_back(i);
   }
   if (steps.empty()) return {};
-  const absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
+  absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
   if (!result.ok()) return {};
   std::vector<Guessing> guessing;
   for (size_t row = 0; row < complete.size(); ++row) {
-    const size_t i = complete[row], width = static_cast<size_t>(result->row_elements);
-    if (!Add(result->values.subspan(row * width, width), drafts[i]) || wanted[i].most < 2) continue;
+    const size_t i = complete[row];
+    if (!Add(result->Row(static_cast<int64_t>(row)), drafts[i]) || wanted[i].most < 2) continue;
     absl::StatusOr<std::unique_ptr<cache::Sequence>> fork = cache_.Fork(*sequences_.at(wanted[i].id));
     if (fork.ok()) guessing.push_back({.index = i, .most = wanted[i].most, .sequence = *std::move(fork)});
   }
@@ -77,12 +77,11 @@ bool ModelDrafter::Extend(std::vector<Guessing>& guessing, std::vector<std::vect
                      .tokens = std::span<const int32_t>(drafts[one.index]).last(1),
                      .wanted = model::Rows::kLast});
   }
-  const absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
+  absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
   if (!result.ok()) return false;
-  const size_t width = static_cast<size_t>(result->row_elements);
   for (size_t row = 0; row < guessing.size(); ++row) {
     Guessing& one = guessing[row];
-    if (!Add(result->values.subspan(row * width, width), drafts[one.index])) one.most = 0;
+    if (!Add(result->Row(static_cast<int64_t>(row)), drafts[one.index])) one.most = 0;
   }
   return true;
 }

@@ -29,8 +29,8 @@ class ModelDrafterTest : public testing::Test {
       const auto sequence = *model.cache().NewSequence({});
       EXPECT_TRUE(model.cache().Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok());
       const model::SequenceStep step[] = {{.sequence = sequence.get(), .tokens = tokens, .wanted = model::Rows::kLast}};
-      const model::ForwardResult result = *model.Run(step);
-      found.push_back(kKernels.argmax(result.values.data(), result.row_elements));
+      model::ForwardResult result = *model.Run(step);
+      found.push_back(kKernels.argmax(result.Row(0).data(), result.row_elements()));
       tokens.push_back(found.back());
     }
     return found;

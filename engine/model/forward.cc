@@ -84,14 +84,12 @@ void RunLayers(Device& device) {
 
 absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> steps, bool logits) {
   ASSIGN_OR_RETURN(const GatheredBatch batch, Gather(device, steps));
-  const DecoderSpec& spec = device.model().spec();
-  ForwardResult result;
-  result.rows = static_cast<int64_t>(batch.wanted_rows.size());
-  result.row_elements = logits ? spec.vocabulary_size : spec.width;
-  if (steps.empty()) return result;
+  if (steps.empty()) return ForwardResult(0, 0, {});
   device.Begin(batch.view());
   RunLayers(device);
-  if (result.rows > 0) result.values = logits ? device.Logits() : device.Hidden();
+  ForwardResult result = logits ? ForwardResult(device, batch.wanted_rows)
+                                : ForwardResult(static_cast<int64_t>(batch.wanted_rows.size()),
+                                                device.model().spec().width, device.Hidden());
   for (const SequenceStep& step : steps) {
     device.cache().Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
   }
@@ -103,6 +101,36 @@ absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> 
 bool HasRecurrentState(const DecoderSpec& spec) {
   return std::any_of(spec.layers.begin(), spec.layers.end(),
                      [](const LayerSpec& layer) { return layer.recurrent.kind != RecurrentKind::kNone; });
+}
+
+ForwardResult::ForwardResult(Device& device, std::vector<int32_t> wanted)
+    : rows_(static_cast<int64_t>(wanted.size())),
+      row_elements_(device.model().spec().vocabulary_size),
+      device_(&device),
+      wanted_(std::move(wanted)) {
+  if (rows_ > 0) Row(0);
+}
+
+std::span<float> ForwardResult::Row(int64_t row) {
+  CHECK(row >= first_ && row < rows_);
+  const auto width = static_cast<size_t>(row_elements_);
+  if (static_cast<size_t>(row - first_ + 1) * width > values_.size()) {
+    CHECK(device_ != nullptr);
+    first_ = row;
+    const int64_t count = std::min(rows_ - row, device::kMostLogitsRows);
+    values_ = device_->Logits(std::span(wanted_).subspan(static_cast<size_t>(row), static_cast<size_t>(count)));
+  }
+  return values_.subspan(static_cast<size_t>(row - first_) * width, width);
+}
+
+std::vector<float> ForwardResult::Copy() {
+  std::vector<float> out;
+  out.reserve(static_cast<size_t>(rows_ * row_elements_));
+  for (int64_t row = 0; row < rows_; ++row) {
+    const std::span<float> values = Row(row);
+    out.insert(out.end(), values.begin(), values.end());
+  }
+  return out;
 }
 
 absl::StatusOr<ForwardResult> Forward(Device& device, std::span<const SequenceStep> steps) {

@@ -3,7 +3,8 @@
 //   RETURN_IF_ERROR(device.cache().Reserve(*a, 3));
 //   RETURN_IF_ERROR(device.cache().Reserve(*b, 1));
 //   SequenceStep steps[] = {{a.get(), chunk, {}}, {b.get(), last_token, kLastRow}};
-//   ASSIGN_OR_RETURN(ForwardResult result, Forward(device, steps));   // result.logits: [1][n_vocab]
+//   ASSIGN_OR_RETURN(ForwardResult result, Forward(device, steps));
+//   std::span<float> logits = result.Row(0);                          // [n_vocab]
 //
 // The result of a sequence depends on its tokens alone: not on its neighbours in the batch, on how its tokens were
 // divided into calls, or on the number of threads.
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/cache/kv_cache.h"
@@ -30,11 +32,29 @@ struct SequenceStep {
   int64_t drafts = 0;               // how many of them, at the end, are guesses: they are computed, not committed
 };
 
-struct ForwardResult {
-  int64_t rows = 0;          // wanted rows of all steps, in order
-  int64_t row_elements = 0;  // n_vocab, or n_embd for hidden states
-  std::span<float> values;   // [rows][row_elements] f32, row-major; valid until the next call on this device, and
-                             // the caller's scratch until then (samplers change logits in place)
+// The wanted rows of all steps, in order, until the next call on this device. Logits are made of a few rows at a time,
+// as these are asked for.
+class ForwardResult {
+ public:
+  // All values at once: [rows][row_elements].
+  ForwardResult(int64_t rows, int64_t row_elements, std::span<float> values)
+      : rows_(rows), row_elements_(row_elements), values_(values) {}
+  // Logits of these rows of the device's last pass; the first ones are computed at once.
+  ForwardResult(device::Device& device, std::vector<int32_t> wanted);
+
+  int64_t rows() const { return rows_; }
+  int64_t row_elements() const { return row_elements_; }  // n_vocab, or n_embd for hidden states
+  // [row_elements] f32, the caller's scratch (samplers change logits in place). Rows are asked for in ascending order,
+  // as a later one may take the memory of those before it.
+  std::span<float> Row(int64_t row);
+  std::vector<float> Copy();  // [rows][row_elements]; before any row is asked for
+
+ private:
+  int64_t rows_, row_elements_;
+  int64_t first_ = 0;        // of the rows in values_
+  std::span<float> values_;  // [some rows][row_elements]
+  device::Device* device_ = nullptr;
+  std::vector<int32_t> wanted_;  // rows of the pass
 };
 
 // Logits of the wanted rows. On success each sequence has been committed: its length() has grown by its tokens. Guesses

@@ -58,10 +58,12 @@ absl::Status WriteRows(Runnable& runnable, std::span<const int32_t> tokens, std:
     const auto chunk = tokens.subspan(begin, std::min(chunk_tokens, tokens.size() - begin));
     RETURN_IF_ERROR(runnable.device->cache().Reserve(*sequence, static_cast<int64_t>(chunk.size())));
     const model::SequenceStep step = {sequence.get(), chunk, model::Rows::kAll};
-    ASSIGN_OR_RETURN(const model::ForwardResult result, encoder ? model::ForwardHidden(*runnable.device, {&step, 1})
-                                                                : model::Forward(*runnable.device, {&step, 1}));
-    output.write(reinterpret_cast<const char*>(result.values.data()),
-                 static_cast<std::streamsize>(result.values.size_bytes()));
+    ASSIGN_OR_RETURN(model::ForwardResult result, encoder ? model::ForwardHidden(*runnable.device, {&step, 1})
+                                                          : model::Forward(*runnable.device, {&step, 1}));
+    for (int64_t row = 0; row < result.rows(); ++row) {
+      const std::span<const float> values = result.Row(row);
+      output.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+    }
     progress.Advance(chunk.size());
   }
   return absl::OkStatus();

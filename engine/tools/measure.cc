@@ -48,9 +48,9 @@ absl::Status DecodeStep(Runnable& runnable, DecodeBatch& batch) {
     RETURN_IF_ERROR(runnable.device->cache().Reserve(*batch.sequences[i], 1));
     steps.push_back({batch.sequences[i].get(), std::span(&batch.tokens[i], 1), model::Rows::kLast});
   }
-  ASSIGN_OR_RETURN(const model::ForwardResult result, model::Forward(*runnable.device, steps));
+  ASSIGN_OR_RETURN(model::ForwardResult result, model::Forward(*runnable.device, steps));
   for (size_t i = 0; i < batch.tokens.size(); ++i) {
-    const auto row = result.values.subspan(i * result.row_elements, result.row_elements);
+    const std::span<const float> row = result.Row(static_cast<int64_t>(i));
     batch.tokens[i] = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
   }
   return absl::OkStatus();

@@ -68,10 +68,9 @@ class Scorer {
     RETURN_IF_ERROR(Run(*sequence, window.first(first_scored - 1), model::Rows::kNone).status());
     for (int64_t begin = first_scored - 1; begin + 1 < context_; begin += kResultRows) {
       const auto chunk = window.subspan(begin, std::min(kResultRows, context_ - 1 - begin));
-      ASSIGN_OR_RETURN(const model::ForwardResult result, Run(*sequence, chunk, model::Rows::kAll));
-      for (int64_t row = 0; row < result.rows; ++row) {
-        const double loss = NegativeLogLikelihood(result.values.subspan(row * result.row_elements, result.row_elements),
-                                                  window[begin + row + 1]);
+      ASSIGN_OR_RETURN(model::ForwardResult result, Run(*sequence, chunk, model::Rows::kAll));
+      for (int64_t row = 0; row < result.rows(); ++row) {
+        const double loss = NegativeLogLikelihood(result.Row(row), window[begin + row + 1]);
         score.sum += loss;
         score.squares += loss * loss;
         ++score.tokens;

@@ -253,7 +253,8 @@ absl::Status CpuDevice::Allocate() {
     ASSIGN_OR_RETURN(*buffer, workspace_.Take<float>(rows * width));
   }
   ASSIGN_OR_RETURN(hidden_, workspace_.Take<float>(options_.max_result_rows * spec_.width));
-  ASSIGN_OR_RETURN(logits_, workspace_.Take<float>(options_.max_result_rows * spec_.vocabulary_size));
+  ASSIGN_OR_RETURN(logits_,
+                   workspace_.Take<float>(std::min(options_.max_result_rows, kMostLogitsRows) * spec_.vocabulary_size));
   for (const model::RopeFrequencies& rope : ropes_) {
     ASSIGN_OR_RETURN(float* table, workspace_.Take<float>(rows * 2 * static_cast<int64_t>(rope.inverse.size())));
     rope_tables_.push_back(table);

@@ -1,4 +1,5 @@
 // The two ends of a pass: token ids become rows of the residual stream, and wanted rows become logits.
+#include "config/base/status.h"
 #include "engine/device/cpu/cpu_device.h"
 
 namespace inferd::device {
@@ -41,14 +42,15 @@ std::span<float> CpuDevice::Hidden() {
   return {hidden_, static_cast<size_t>(wanted * width)};
 }
 
-std::span<float> CpuDevice::Logits() {
+std::span<float> CpuDevice::Logits(std::span<const int32_t> rows) {
   const int64_t width = spec_.width, vocabulary = spec_.vocabulary_size;
-  const auto wanted = static_cast<int64_t>(batch_.wanted_rows.size());
+  const auto wanted = static_cast<int64_t>(rows.size());
+  CHECK(wanted <= kMostLogitsRows);
   if (wanted == 0) return {};
   mixer_input_.formats = Formats::Of({&weights_.head});
   mixer_input_.k = width;
   ForRows(wanted, [&](int64_t i, int32_t thread) {
-    StoreRow(weights_.output_norm, x_ + batch_.wanted_rows[i] * width, i, mixer_input_, thread);
+    StoreRow(weights_.output_norm, x_ + rows[i] * width, i, mixer_input_, thread);
   });
   const Product product{&weights_.head, logits_, vocabulary};
   products_.Multiply(mixer_input_, wanted, {&product, 1}, [&](const Part& part, int32_t) {
