@@ -12,8 +12,8 @@
 namespace inferd::cache {
 namespace {
 
-// Neighbouring mappings share the system's pages of 2 MiB.
-constexpr int64_t kLeastHuge = 1 << 20;
+// Neighbouring mappings share the system's huge pages of 2 MiB.
+constexpr int64_t kLeastHugeBytes = 1 << 20;
 
 }  // namespace
 
@@ -22,8 +22,8 @@ absl::StatusOr<Mapping> Mapping::Create(int64_t bytes) {
   if (bytes == 0) return mapping;
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return ResourceExhausted("kv_cache: cannot map {} bytes: {}", bytes, std::strerror(errno));
-  // A product's rows lie so far apart that each needs a page of its own: with small ones, it waits for their addresses.
-  if (bytes >= kLeastHuge) madvise(data, bytes, MADV_HUGEPAGE);  // a wish, whose refusal changes nothing
+  // Rows of activations lie a small page or more apart, and their address translations would not fit in the TLB.
+  if (bytes >= kLeastHugeBytes) madvise(data, bytes, MADV_HUGEPAGE);  // a wish, whose refusal changes nothing
   mapping.data_ = static_cast<uint8_t*>(data);
   mapping.bytes_ = bytes;
   return mapping;

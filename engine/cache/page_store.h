@@ -6,7 +6,7 @@
 //   void* k_and_v = store->Block(page, /*layer_in_group=*/3);
 //   store->Unreference(page);                        // gives the blocks back
 //
-// Memory is touched only when a page is written, so a large pool costs nothing until it is used.
+// Memory is touched only when a page is written, 2 MiB at a time, so a large pool costs nothing until it is used.
 #pragma once
 
 #include <cstdint>

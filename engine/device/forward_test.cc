@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/base/status.h"
@@ -19,11 +20,11 @@ using testing::HasSubstr;
 
 class ForwardTest : public testing::Test {
  protected:
-  void Load(const TestingModel& source) {
+  void Load(const TestingModel& source, int64_t result_rows = 8) {
     bytes_ = source.Bytes();
     auto model = model::LoadBytes(bytes_);
     ASSERT_TRUE(model.ok()) << model.status();
-    DeviceOptions options{.threads = 1, .context_tokens = 100, .max_batch_tokens = 64, .max_result_rows = 8};
+    DeviceOptions options{.threads = 1, .context_tokens = 100, .max_batch_tokens = 64, .max_result_rows = result_rows};
     options.cache.bytes = 4 << 20;
     device_ = *Device::Create(*model, options);
     sequence_ = *device_->cache().NewSequence({});
@@ -73,6 +74,24 @@ TEST_F(ForwardTest, GivesTheRowsAskedForAndCommits) {
   EXPECT_EQ(result->Row(2).size(), TestingModel::kVocabulary);
   EXPECT_EQ(sequence_->length(), 3);
   EXPECT_EQ(other->length(), 2);
+}
+
+TEST_F(ForwardTest, RowsMayBeSkippedOverWhatIsComputedAtOnce) {
+  Load(TestingModel::Llama(), /*result_rows=*/64);
+  std::vector<int32_t> tokens(64);
+  for (int32_t i = 0; i < 64; ++i) tokens[static_cast<size_t>(i)] = (7 * i + 3) % 96;
+  const auto run = [&](cache::Sequence& sequence) {
+    EXPECT_TRUE(device_->cache().Reserve(sequence, 64).ok());
+    const model::SequenceStep step{&sequence, tokens, Rows::kAll};
+    return *model::Forward(*device_, {&step, 1});
+  };
+  const std::vector<float> all = run(*sequence_).Copy();
+  const auto other = *device_->cache().NewSequence({});
+  model::ForwardResult result = run(*other);
+  for (const int64_t row : {0, 31, 31, 40, 63}) {
+    const std::span<const float> logits = result.Row(row);
+    ASSERT_TRUE(std::equal(logits.begin(), logits.end(), all.begin() + row * TestingModel::kVocabulary)) << row;
+  }
 }
 
 TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {

@@ -41,6 +41,8 @@ class ForwardResult {
       : rows_(rows), row_elements_(row_elements), values_(values) {}
   // Logits of these rows of the device's last pass; the first ones are computed at once.
   ForwardResult(device::Device& device, std::vector<int32_t> wanted);
+  ForwardResult(ForwardResult&&) = default;
+  ForwardResult& operator=(ForwardResult&&) = default;
 
   int64_t rows() const { return rows_; }
   int64_t row_elements() const { return row_elements_; }  // n_vocab, or n_embd for hidden states

@@ -31,10 +31,7 @@ double SecondsUntilEnds(int64_t ends, const Load& load, const Rates& rates) {
 double PromptTokenSeconds(const QueueLimits& limits, const Load& load, const Rates& rates) {
   const double token = rates.prefill_seconds_per_token();
   if (load.decoding_sequences == 0) return token;
-  // Those that wait for a place come one by one, as places are free.
-  const int64_t places = std::max<int64_t>(limits.max_sequences - load.decoding_sequences, 1);
-  const int64_t prompts =
-      std::min(load.running_sequences - load.decoding_sequences + load.waiting_sequences + 1, places);
+  const int64_t prompts = load.running_sequences - load.decoding_sequences + 1;  // the others wait for a place
   const int64_t budget = PrefillBudget(limits.prefill_tokens, rates, load.decoding_sequences, prompts);
   return token + rates.decode_step_seconds() / static_cast<double>(budget);
 }

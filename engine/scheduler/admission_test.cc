@@ -104,12 +104,14 @@ TEST(Admission, BesideStreamsAPromptTakesLonger) {
   EXPECT_NEAR(ExpectedWaitSeconds({}, Running(8, 10), {.tokens = 1500}, Measured()), 4, 1e-6);
 }
 
-TEST(Admission, PromptsThatWaitForAPlaceDoNotSpeedUpEachOther) {
+TEST(Admission, PromptsThatWaitForAPlaceOrForPagesDoNotSpeedUpEachOther) {
   Load load = Running(8, 10);
   load.waiting_sequences = 20;
-  const double place = ExpectedWaitSeconds({.max_sequences = 8}, load, {.tokens = 1}, Measured());
-  const double with_tokens = ExpectedWaitSeconds({.max_sequences = 8}, load, {.tokens = 1501}, Measured());
-  EXPECT_NEAR(with_tokens - place, 4, 1e-6);
+  for (const int64_t places : {8, 40}) {
+    const double one = ExpectedWaitSeconds({.max_sequences = places}, load, {.tokens = 1}, Measured());
+    const double many = ExpectedWaitSeconds({.max_sequences = places}, load, {.tokens = 1501}, Measured());
+    EXPECT_NEAR(many - one, 4, 1e-6) << places;
+  }
 }
 
 TEST(Admission, TheExpectedWaitIsNeverZeroOnceAFirstPassIsMeasured) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kLeastPart = 32;
 constexpr int64_t kLeastBudget = 4;  // a small model computes a token of a prompt no faster than one of a stream
-// Of the streams' time, for one prompt: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
+// Of the streams' time, for few prompts: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
 constexpr double kLeastShare = 0.6;
 // In streams. The client of a waiting prompt has nothing yet, and the step that it is missing from costs nearly as much
 // as a step with it.
@@ -39,15 +39,33 @@ int64_t ShareAmongEquals(int64_t budget, std::vector<Prompt*> prompts) {
   return Give(budget - turns + over, budget, prompts);
 }
 
+// Tokens of prompts that take as long as a step of the streams; 0: not known yet.
+double StepTokens(const Rates& rates) {
+  const double token = rates.prefill_seconds_per_token();
+  return token == 0 ? 0 : rates.decode_step_seconds() / token;
+}
+
+int64_t Whole(double tokens, int64_t most) { return static_cast<int64_t>(std::min(tokens, static_cast<double>(most))); }
+
 }  // namespace
 
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts) {
-  const double step = rates.decode_step_seconds(), token = rates.prefill_seconds_per_token();
-  if (streams == 0 || step == 0 || token == 0) return most;
-  const double share =
-      std::max(kLeastShare, kPromptWeight * static_cast<double>(prompts - 1) / static_cast<double>(streams));
-  const double tokens = std::min(step * share / token, static_cast<double>(most));
-  return std::min(std::max(static_cast<int64_t>(tokens), kLeastBudget), most);
+  if (streams == 0 || StepTokens(rates) == 0) return most;
+  const double share = std::max(kLeastShare, static_cast<double>(prompts) / static_cast<double>(streams));
+  return std::min(std::max(Whole(StepTokens(rates) * share, most), kLeastBudget), most);
+}
+
+int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, std::span<const Prompt> prompts) {
+  const int64_t usual = PrefillBudget(most, rates, streams.count, static_cast<int64_t>(prompts.size()));
+  int64_t count = 0, pending = 0;
+  for (const Prompt& prompt : prompts) {
+    if (prompt.pending > most || prompt.priority > streams.best_priority) continue;
+    ++count;
+    pending += prompt.pending;
+  }
+  if (count < 2 || usual == most) return usual;
+  const double share = kPromptWeight * static_cast<double>(count - 1) / static_cast<double>(streams.count);
+  return std::max(usual, Whole(StepTokens(rates) * share, std::min(pending, most)));
 }
 
 void ShareBudget(int64_t budget, std::span<Prompt> prompts) {

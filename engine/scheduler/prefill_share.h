@@ -1,7 +1,7 @@
 // How much prompt work a step takes, and how it is divided among the prompts.
 //
-//   int64_t budget = PrefillBudget(/*most=*/256, rates, /*streams=*/8, /*prompts=*/2);
 //   Prompt prompts[] = {{.pending = 4000}, {.pending = 20}};
+//   int64_t budget = BurstBudget(/*most=*/256, rates, {.count = 8}, prompts);
 //   ShareBudget(256, prompts);                     // prompts[1].given == 20, prompts[0].given == 236
 #pragma once
 
@@ -19,10 +19,19 @@ struct Prompt {
   int64_t given = 0;              // result
 };
 
-// Tokens of prompts in one step, at most `most`. Beside streams, one prompt gets three fifths of the time that the
-// streams take of a step; each further one weighs as much as eight streams, so that a burst of prompts is computed
-// nearly at once and all decode together.
+// Tokens of prompts in one step, at most `most`. Beside streams, a few prompts get three fifths of the time that the
+// streams take of a step, and more where there are more prompts than streams.
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts);
+
+struct Streams {
+  int64_t count = 0;
+  int best_priority = 0;  // of any of them
+};
+
+// The same, but more for a burst of short prompts, so that they are computed nearly at once and all decode together: of
+// those that one step could take whole, each after the first weighs as eight streams, up to what they have left.
+// Prompts that rank behind a stream are no burst.
+int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, std::span<const Prompt> prompts);
 
 // Sum of `given` is min(budget, sum of pending). A better priority takes what it can. Among equals, half of the budget
 // goes in equal parts of at least 32 tokens to those that were served longest ago, the rest to those with the least

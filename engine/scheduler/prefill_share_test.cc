@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <span>
 #include <vector>
 
 namespace inferd::scheduler {
@@ -20,15 +21,37 @@ TEST(PrefillBudget, IsTheWholeWithoutStreamsOrBeforeAnythingIsKnown) {
   EXPECT_EQ(PrefillBudget(256, Rates{}, 8, 1), 256);
 }
 
-TEST(PrefillBudget, BesideStreamsKeepsAStepBelowTwiceItsLength) {
+TEST(PrefillBudget, FewPromptsBesideStreamsKeepAStepBelowTwiceItsLength) {
   EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 24);
   EXPECT_EQ(PrefillBudget(20, Measured(), 8, 1), 20);
 }
 
-TEST(PrefillBudget, ManyPromptsGetMostOfAStep) {
-  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 2), 40);
-  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 6), 200);
-  EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 256);
+TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 160); }
+
+TEST(BurstBudget, ManyShortPromptsGetMostOfAStep) {
+  const std::vector<Prompt> prompts(6, Prompt{.pending = 115});
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 40);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 200);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 2}, prompts), 256);
+  EXPECT_EQ(BurstBudget(256, Measured(), {}, prompts), 256);
+}
+
+TEST(BurstBudget, LongPromptsAreNoBurst) {
+  const Prompt prompts[] = {{.pending = 4000}, {.pending = 4000}, {.pending = 257}};
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 24);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 1}, prompts), 120) << "the usual share of three prompts";
+}
+
+TEST(BurstBudget, IsNoMoreThanTheShortPromptsHaveLeft) {
+  const Prompt prompts[] = {{.pending = 4000}, {.pending = 5}, {.pending = 5}, {.pending = 20}};
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 30);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 24);
+}
+
+TEST(BurstBudget, PromptsThatRankBehindAStreamAreNoBurst) {
+  const std::vector<Prompt> prompts(6, Prompt{.pending = 115, .priority = 2});
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8, .best_priority = 1}, prompts), 30);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8, .best_priority = 2}, prompts), 200);
 }
 
 TEST(PrefillBudget, IsNeverTooLittleToGoOn) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "config/base/status.h"
-#include "engine/scheduler/prefill_share.h"
 
 namespace inferd::scheduler {
 namespace {
@@ -198,6 +197,18 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
   }
 }
 
+Streams Scheduler::Decoding(const StepPlan& plan) const {
+  Streams streams;
+  for (const Work& work : plan.work) {
+    if (!work.decode) continue;
+    const int priority =
+        static_cast<int>(sequences_.at(work.id).spec.priority);  // as asked for: a stream does not wait
+    streams.best_priority = streams.count == 0 ? priority : std::min(streams.best_priority, priority);
+    ++streams.count;
+  }
+  return streams;
+}
+
 void Scheduler::PlanPrefills(StepPlan& plan) {
   Ranked prefilling = Running();
   std::erase_if(prefilling, [](const Sequence* sequence) { return sequence->state != SequenceState::kPrefill; });
@@ -209,9 +220,7 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
          .priority = EffectivePriority(*sequence),
          .last_served_step = sequence->last_served_step});
   }
-  ShareBudget(
-      PrefillBudget(options_.prefill_tokens, rates_, plan.shape.decode_sequences, static_cast<int64_t>(prompts.size())),
-      prompts);
+  ShareBudget(BurstBudget(options_.prefill_tokens, rates_, Decoding(plan), prompts), prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
     Sequence& sequence = *prefilling[i];
     const int64_t count = sequence.spec.all_rows ? std::min(prompts[i].given, spare_rows) : prompts[i].given;

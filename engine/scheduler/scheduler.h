@@ -9,9 +9,10 @@
 // Each step takes every decoding sequence and at most `prefill_tokens` of prompt work. Half of that work goes to the
 // prompts with the least left, for an early first token, and half to the prompts in turns, so that none starves; a
 // better priority goes before both, and waiting makes a priority better. Beside running streams the prompt work is
-// bounded further, so that a step takes less than twice as long as without it. Where the cache has no room for a
-// running sequence, the youngest of the lowest priority gives way: it loses its pages and computes its tokens again
-// later. A waiting sequence takes the place of a running one only where its priority is better.
+// bounded further, so that a step takes less than twice as long as without it; it takes longer where there are more
+// prompts than streams, or several that are short. Where the cache has no room for a running sequence, the youngest of
+// the lowest priority gives way: it loses its pages and computes its tokens again later. A waiting sequence takes the
+// place of a running one only where its priority is better.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "config/base/clock.h"
 #include "engine/scheduler/admission.h"
 #include "engine/scheduler/kv_memory.h"
+#include "engine/scheduler/prefill_share.h"
 #include "engine/scheduler/rates.h"
 #include "engine/scheduler/sequence.h"
 
@@ -97,6 +99,7 @@ class Scheduler {
   void Expire(StepPlan& plan);
   void PlanDecodes(StepPlan& plan);
   void AdmitWaiting(StepPlan& plan);
+  Streams Decoding(const StepPlan& plan) const;
   void PlanPrefills(StepPlan& plan);
   void PlanDrafts(StepPlan& plan);
   bool WaitsForLeader(const Sequence& sequence) const;

@@ -76,7 +76,7 @@ async def interference(server, arguments):
     watched = [streams.Answer(time.monotonic()) for _ in range(8)]
     beside = [asyncio.create_task(streams.stream(server.port, streams.text_of(60, f"beside {i}"), 320, answer=answer))
               for i, answer in enumerate(watched)]
-    while not all(answer.events or answer.error for answer in watched):
+    while not all(answer.events or task.done() for answer, task in zip(watched, beside)):
         await asyncio.sleep(0.01)
     await asyncio.sleep(2)
     long = await streams.stream(server.port, streams.text_of(3900, "long"), 8)

@@ -1,4 +1,6 @@
 // The two ends of a pass: token ids become rows of the residual stream, and wanted rows become logits.
+#include <algorithm>
+
 #include "config/base/status.h"
 #include "engine/device/cpu/cpu_device.h"
 
@@ -45,7 +47,7 @@ std::span<float> CpuDevice::Hidden() {
 std::span<float> CpuDevice::Logits(std::span<const int32_t> rows) {
   const int64_t width = spec_.width, vocabulary = spec_.vocabulary_size;
   const auto wanted = static_cast<int64_t>(rows.size());
-  CHECK(wanted <= kMostLogitsRows);
+  CHECK(wanted <= std::min(options_.max_result_rows, kMostLogitsRows));
   if (wanted == 0) return {};
   mixer_input_.formats = Formats::Of({&weights_.head});
   mixer_input_.k = width;

@@ -1,5 +1,5 @@
 // The memory of a CPU device's passes: buffers sized once by the model and the largest batch, taken from the system and
-// touched only as far as batches really reach.
+// touched only as far as batches really reach (in steps of 2 MiB).
 //
 //   Workspace workspace;
 //   ASSIGN_OR_RETURN(float* x, workspace.Take<float>(max_rows * width));    // zeroed, 64-byte aligned
