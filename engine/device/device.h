@@ -40,7 +40,6 @@ struct BatchSequence {
 struct Batch {
   std::span<const int32_t> tokens;  // [rows]
   std::span<const BatchSequence> sequences;
-  std::span<const int32_t> wanted_rows;  // ascending
 };
 
 // Rows whose logits there is room for at once: with many sequences and a large vocabulary, all of them would take more
@@ -63,7 +62,7 @@ class Device {
   virtual std::string description() const = 0;  // "cpu avx512, 2 threads"
 
   // ---- the steps of a pass, all over the residual stream x [rows][n_embd]
-  virtual void Begin(const Batch& batch) = 0;        // the batch lives until FinishLayer of the last
+  virtual void Begin(const Batch& batch) = 0;        // the batch lives until the last FinishLayer
   virtual void Embed() = 0;                          // x = embedding of each token (scaled, positions added, normed)
   virtual void BeginLayer(int32_t layer) = 0;        // further residual streams: what the layer will make of them
   virtual void ProjectQkv(int32_t layer) = 0;        // norm, projections, q/k norm, RoPE; K and V to the pages
@@ -72,11 +71,10 @@ class Device {
   virtual void MixRecurrent(int32_t layer) = 0;      // the whole mixer of a recurrent layer, x += ...
   virtual void FeedForward(int32_t layer) = 0;       // norm, dense or expert network, x += ...
   virtual void FinishLayer(int32_t layer) = 0;       // the layer's own embedding, further streams, scale of x
-  // Results, the caller's to change. Those of one call take the memory of the last one's.
-  virtual std::span<float> Hidden() = 0;  // [wanted][n_embd] after the last norm
-  // [rows][n_vocab] of some of the wanted rows, at most kMostLogitsRows at a time and as often as one likes until the
-  // next Begin: x stays as it is, while the batch may be gone.
-  virtual std::span<float> Logits(std::span<const int32_t> rows) = 0;
+  // ---- results of some of its rows, as often as one likes until the next Begin: x stays as it is. They are the
+  // caller's to change, until another call takes their memory. No more rows than max_result_rows.
+  virtual std::span<float> Hidden(std::span<const int32_t> rows) = 0;  // [rows][n_embd] after the last norm
+  virtual std::span<float> Logits(std::span<const int32_t> rows) = 0;  // [rows][n_vocab] of at most kMostLogitsRows
 
   // y = weights * x (+ bias) outside a pass, for heads on pooled vectors. x [k], y [rows].
   virtual void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) = 0;

@@ -18,7 +18,7 @@ struct GatheredBatch {
   std::vector<int32_t> tokens;
   std::vector<BatchSequence> sequences;
   std::vector<int32_t> wanted_rows;
-  device::Batch view() const { return {tokens, sequences, wanted_rows}; }
+  device::Batch view() const { return {tokens, sequences}; }
 };
 
 absl::Status CheckStep(const Device& device, const SequenceStep& step) {
@@ -89,7 +89,7 @@ absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> 
   RunLayers(device);
   ForwardResult result = logits ? ForwardResult(device, batch.wanted_rows)
                                 : ForwardResult(static_cast<int64_t>(batch.wanted_rows.size()),
-                                                device.model().spec().width, device.Hidden());
+                                                device.model().spec().width, device.Hidden(batch.wanted_rows));
   for (const SequenceStep& step : steps) {
     device.cache().Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
   }

@@ -1,8 +1,8 @@
 // How much prompt work a step takes, and how it is divided among the prompts.
 //
 //   Prompt prompts[] = {{.pending = 4000}, {.pending = 20}};
-//   int64_t budget = BurstBudget(/*most=*/256, rates, {.count = 8}, prompts);
-//   ShareBudget(256, prompts);                     // prompts[1].given == 20, prompts[0].given == 236
+//   int64_t budget = BurstBudget(/*most=*/256, rates, /*streams=*/{}, prompts);   // 256
+//   ShareBudget(budget, prompts);                  // prompts[1].given == 20, prompts[0].given == 236
 #pragma once
 
 #include <cstdint>

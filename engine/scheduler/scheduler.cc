@@ -198,15 +198,11 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
 }
 
 Streams Scheduler::Decoding(const StepPlan& plan) const {
-  Streams streams;
+  Priority best = Priority::kBatch;  // as asked for: a stream does not wait
   for (const Work& work : plan.work) {
-    if (!work.decode) continue;
-    const int priority =
-        static_cast<int>(sequences_.at(work.id).spec.priority);  // as asked for: a stream does not wait
-    streams.best_priority = streams.count == 0 ? priority : std::min(streams.best_priority, priority);
-    ++streams.count;
+    if (work.decode) best = std::min(best, sequences_.at(work.id).spec.priority);
   }
-  return streams;
+  return {.count = plan.shape.decode_sequences, .best_priority = static_cast<int>(best)};
 }
 
 void Scheduler::PlanPrefills(StepPlan& plan) {

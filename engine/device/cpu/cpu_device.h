@@ -41,7 +41,7 @@ class CpuDevice final : public Device {
   void MixRecurrent(int32_t layer) override;
   void FeedForward(int32_t layer) override;
   void FinishLayer(int32_t layer) override;
-  std::span<float> Hidden() override;
+  std::span<float> Hidden(std::span<const int32_t> rows) override;
   std::span<float> Logits(std::span<const int32_t> rows) override;
   void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) override;
 

@@ -30,11 +30,12 @@ void CpuDevice::Embed() {
   if (spec_.altup.streams > 0) ExpandStreams();
 }
 
-std::span<float> CpuDevice::Hidden() {
+std::span<float> CpuDevice::Hidden(std::span<const int32_t> rows) {
   const int64_t width = spec_.width;
-  const auto wanted = static_cast<int64_t>(batch_.wanted_rows.size());
+  const auto wanted = static_cast<int64_t>(rows.size());
+  CHECK(wanted <= options_.max_result_rows);
   ForRows(wanted, [&](int64_t i, int32_t) {
-    const float* x = x_ + batch_.wanted_rows[i] * width;
+    const float* x = x_ + rows[i] * width;
     if (weights_.output_norm.present) {
       ApplyNorm(weights_.output_norm, x, width, hidden_ + i * width);
     } else {
