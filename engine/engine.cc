@@ -310,6 +310,7 @@ bool Engine::Step() {
 // What is in the inbox came during the step.
 void Engine::Publish() {
   Statistics statistics = core_.statistics();
+  if (draft_device_ != nullptr) statistics.draft_cache = draft_device_->cache().Stats();
   for (const auto& [reason, count] : embedder_.rejections()) statistics.rejections[reason] += count;
   scheduler::Load load = core_.load();
   const EmbeddingLoad embeddings = embedder_.load();

@@ -60,7 +60,7 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
   return device;
 }
 
-absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loaded, const std::string& isa) {
+absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, const std::string& isa) {
   const config::ModelOptions& options = loaded.options;
   ASSIGN_OR_RETURN(const std::shared_ptr<const gguf::GgufFile> file,
                    gguf::GgufFile::Open(options.speculation.draft_path));
@@ -70,6 +70,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(const LoadedModel& loa
     return InvalidArgument("its tokenizer is not that of {}", options.path);
   }
   if (model->spec().encoder) return InvalidArgument("{} generates nothing", model->spec().architecture);
+  loaded.draft_file_bytes = file->size_bytes();
   device::DeviceOptions device{
       .threads = static_cast<int32_t>(options.threads),
       .context_tokens =

@@ -25,6 +25,9 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_kv_pages_cached(static_cast<uint64_t>(statistics.cache.blocks_cached));
   response.set_kv_page_bytes(static_cast<uint64_t>(statistics.cache.block_bytes));
   response.set_recurrent_state_bytes(static_cast<uint64_t>(statistics.cache.state_bytes));
+  response.set_draft_kv_pages_used(static_cast<uint64_t>(statistics.draft_cache.blocks_used));
+  response.set_draft_kv_pages_total(static_cast<uint64_t>(statistics.draft_cache.blocks_total));
+  response.set_draft_kv_page_bytes(static_cast<uint64_t>(statistics.draft_cache.block_bytes));
   response.set_prompt_tokens(statistics.prompt_tokens);
   response.set_cached_prompt_tokens(statistics.cached_prompt_tokens);
   response.set_generation_tokens(statistics.generation_tokens);
@@ -45,7 +48,7 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
 }
 
 void WriteModel(const LoadedModel& model, v1::StatsResponse& response) {
-  response.set_weights_bytes(model.file->size_bytes());
+  response.set_weights_bytes(model.file->size_bytes() + model.draft_file_bytes);
   response.set_fingerprint(model.fingerprint());
   response.set_tokenizer_fingerprint(model.tokenizer_fingerprint());
   response.set_draining(model.engine->draining());

@@ -21,6 +21,7 @@ struct Statistics {
   std::map<std::string, uint64_t> finished;    // choices, by reason: stop, length, tool_calls, error
   std::map<std::string, uint64_t> rejections;  // by reason: queue_full, deadline, too_long, draining
   cache::CacheStats cache;
+  cache::CacheStats draft_cache;  // all 0 without a draft model
 
   Histogram time_to_first_token_seconds{kSecondsBounds};
   Histogram inter_token_seconds{kSecondsBounds};

@@ -35,8 +35,14 @@ const GaugeRow kGauges[] = {
      INFERD_FIELD(recurrent_state_bytes)},
     {"inferd_kv_pages_cached", "Pages of the KV cache kept for reuse alone, free on demand.",
      INFERD_FIELD(kv_pages_cached)},
+    {"inferd_draft_kv_pages_used", "Pages of the draft model's KV cache in use.", INFERD_FIELD(draft_kv_pages_used)},
+    {"inferd_draft_kv_pages", "Pages of the draft model's KV cache.", INFERD_FIELD(draft_kv_pages_total)},
+    {"inferd_draft_kv_bytes", "Size of the pages of the draft model's KV cache.",
+     [](const v1::StatsResponse& stats) {
+       return static_cast<double>(stats.draft_kv_pages_total() * stats.draft_kv_page_bytes());
+     }},
     {"inferd_worker_resident_bytes", "Resident memory of the worker.", INFERD_FIELD(resident_bytes)},
-    {"inferd_weights_bytes", "Size of the mapped weights.", INFERD_FIELD(weights_bytes)},
+    {"inferd_weights_bytes", "Size of the mapped weights, a draft model's among them.", INFERD_FIELD(weights_bytes)},
     {"inferd_weights_resident_bytes", "Weights in memory: what the worker has resident of mapped files.",
      [](const v1::StatsResponse& stats) {
        return static_cast<double>(std::min(stats.resident_file_bytes(), stats.weights_bytes()));

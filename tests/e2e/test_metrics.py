@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import ROOT
@@ -93,3 +94,21 @@ def test_the_bytes_of_pages_and_states_make_up_the_pool(tmp_path):
         assert expected in (None, page), name
         assert (states > 0) == (name in STATES), name
         assert total + states <= POOL and (name == "mamba2" or POOL - total - states < page), name
+
+
+def test_a_draft_models_pool_and_weights_are_shown(tmp_path, model_path):
+    pool = 256 << 20
+    plain = {"name": "plain", "path": str(model_path), "context": 1024, "kv_cache": {"bytes": pool}}
+    guessing = plain | {"name": "guessing", "speculation": {"kind": "draft", "draft_path": str(model_path)}}
+    wanted = {"model": "guessing", "prompt": "1, 2, 3,", "max_tokens": 400, "ignore_eos": True, "temperature": 0}
+    with Daemon(tmp_path, [plain, guessing]) as running, ThreadPoolExecutor() as pool_of_one:
+        def value(metric, model="guessing"):
+            return of_model(samples(running), f"inferd_{metric}", model)
+
+        assert value("draft_kv_bytes", "plain") == value("draft_kv_pages", "plain") == 0
+        assert value("draft_kv_bytes") / value("draft_kv_pages") == value("kv_bytes") / value("kv_pages"), "the same model, so the same pages"
+        assert 0 < value("draft_kv_bytes") <= pool / 8
+        assert value("weights_bytes") == 2 * value("weights_bytes", "plain") == 2 * os.path.getsize(model_path)
+        answer = pool_of_one.submit(running.post, "/v1/completions", wanted)
+        assert wait_for(lambda: value("draft_kv_pages_used"), 30, "guesses") > 0
+        assert answer.result()[0] == 200
