@@ -33,7 +33,7 @@ double PromptTokenSeconds(const QueueLimits& limits, const Load& load, const Rat
   if (load.decoding_sequences == 0) return token;
   const int64_t prompts = load.running_sequences - load.decoding_sequences + 1;  // the others wait for a place
   const int64_t budget = PrefillBudget(limits.prefill_tokens, rates, load.decoding_sequences, prompts);
-  return token + rates.decode_step_seconds() / static_cast<double>(budget);
+  return token + rates.decode_step_seconds(load.decoding_sequences) / static_cast<double>(budget);
 }
 
 Rejection FullQueue(double wait, std::string what) {

@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kLeastPart = 32;
 constexpr int64_t kLeastBudget = 4;  // a small model computes a token of a prompt no faster than one of a stream
 // Of the streams' time, for few prompts: the gaps of a stream scatter, and nearly all shall stay below twice the gap.
-constexpr double kLeastShare = 0.6;
+constexpr double kLeastShare = 0.5;
 // In streams. The client of a waiting prompt has nothing yet, and the step that it is missing from costs nearly as much
-// as a step with it.
-constexpr double kPromptWeight = 8;
+// as a step with it. Very short prompts come soon enough without making the streams wait.
+constexpr double kMostWeight = 8, kTokensOfAStream = 16;
 
 // Gives each prompt in turn at most `part` more tokens until `budget` is used; returns what is left of it.
 int64_t Give(int64_t budget, int64_t part, std::span<Prompt* const> order) {
@@ -40,9 +40,9 @@ int64_t ShareAmongEquals(int64_t budget, std::vector<Prompt*> prompts) {
 }
 
 // Tokens of prompts that take as long as a step of the streams; 0: not known yet.
-double StepTokens(const Rates& rates) {
+double StepTokens(const Rates& rates, int64_t streams) {
   const double token = rates.prefill_seconds_per_token();
-  return token == 0 ? 0 : rates.decode_step_seconds() / token;
+  return token == 0 ? 0 : rates.decode_step_seconds(streams) / token;
 }
 
 int64_t Whole(double tokens, int64_t most) { return static_cast<int64_t>(std::min(tokens, static_cast<double>(most))); }
@@ -50,22 +50,27 @@ int64_t Whole(double tokens, int64_t most) { return static_cast<int64_t>(std::mi
 }  // namespace
 
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts) {
-  if (streams == 0 || StepTokens(rates) == 0) return most;
+  if (streams == 0) return most;
+  const double step = StepTokens(rates, streams);
+  if (step == 0) return most;
   const double share = std::max(kLeastShare, static_cast<double>(prompts) / static_cast<double>(streams));
-  return std::min(std::max(Whole(StepTokens(rates) * share, most), kLeastBudget), most);
+  return std::min(std::max(Whole(step * share, most), kLeastBudget), most);
 }
 
 int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, std::span<const Prompt> prompts) {
   const int64_t usual = PrefillBudget(most, rates, streams.count, static_cast<int64_t>(prompts.size()));
-  int64_t count = 0, pending = 0;
+  if (usual == most) return usual;
+  int64_t pending = 0;
+  double weight = 0, largest = 0;
   for (const Prompt& prompt : prompts) {
     if (prompt.pending > most || prompt.priority > streams.best_priority) continue;
-    ++count;
     pending += prompt.pending;
+    const double streams_worth = std::min(static_cast<double>(prompt.length) / kTokensOfAStream, kMostWeight);
+    weight += streams_worth;
+    largest = std::max(largest, streams_worth);
   }
-  if (count < 2 || usual == most) return usual;
-  const double share = kPromptWeight * static_cast<double>(count - 1) / static_cast<double>(streams.count);
-  return std::max(usual, Whole(StepTokens(rates) * share, std::min(pending, most)));
+  const double share = (weight - largest) / static_cast<double>(streams.count);
+  return std::max(usual, Whole(StepTokens(rates, streams.count) * share, std::min(pending, most)));
 }
 
 void ShareBudget(int64_t budget, std::span<Prompt> prompts) {

@@ -1,6 +1,6 @@
 // How much prompt work a step takes, and how it is divided among the prompts.
 //
-//   Prompt prompts[] = {{.pending = 4000}, {.pending = 20}};
+//   Prompt prompts[] = {{.pending = 4000, .length = 4000}, {.pending = 20, .length = 20}};
 //   int64_t budget = BurstBudget(/*most=*/256, rates, /*streams=*/{}, prompts);   // 256
 //   ShareBudget(budget, prompts);                  // prompts[1].given == 20, prompts[0].given == 236
 #pragma once
@@ -14,12 +14,13 @@ namespace inferd::scheduler {
 
 struct Prompt {
   int64_t pending = 0;            // tokens left to compute
+  int64_t length = 0;             // tokens that there were to compute
   int priority = 0;               // smaller goes first
   uint64_t last_served_step = 0;  // 0: never
   int64_t given = 0;              // result
 };
 
-// Tokens of prompts in one step, at most `most`. Beside streams, a few prompts get three fifths of the time that the
+// Tokens of prompts in one step, at most `most`. Beside streams, a few prompts get half of the time that the
 // streams take of a step, and more where there are more prompts than streams.
 int64_t PrefillBudget(int64_t most, const Rates& rates, int64_t streams, int64_t prompts);
 
@@ -29,8 +30,8 @@ struct Streams {
 };
 
 // The same, but more for a burst of short prompts, so that they are computed nearly at once and all decode together: of
-// those that one step could take whole, each after the first weighs as eight streams, up to what they have left.
-// Prompts that rank behind a stream are no burst.
+// those that one step could take whole, each but the longest weighs as a stream for every 16 tokens of its length, at
+// most as eight. They get no more than they have left. Prompts that rank behind a stream are no burst.
 int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, std::span<const Prompt> prompts);
 
 // Sum of `given` is min(budget, sum of pending). A better priority takes what it can. Among equals, half of the budget

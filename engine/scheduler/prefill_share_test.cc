@@ -22,14 +22,14 @@ TEST(PrefillBudget, IsTheWholeWithoutStreamsOrBeforeAnythingIsKnown) {
 }
 
 TEST(PrefillBudget, FewPromptsBesideStreamsKeepAStepBelowTwiceItsLength) {
-  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 24);
+  EXPECT_EQ(PrefillBudget(256, Measured(), 8, 1), 20);
   EXPECT_EQ(PrefillBudget(20, Measured(), 8, 1), 20);
 }
 
 TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 160); }
 
 TEST(BurstBudget, ManyShortPromptsGetMostOfAStep) {
-  const std::vector<Prompt> prompts(6, Prompt{.pending = 115});
+  const std::vector<Prompt> prompts(6, Prompt{.pending = 128, .length = 128});
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 40);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 200);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 2}, prompts), 256);
@@ -37,19 +37,29 @@ TEST(BurstBudget, ManyShortPromptsGetMostOfAStep) {
 }
 
 TEST(BurstBudget, LongPromptsAreNoBurst) {
-  const Prompt prompts[] = {{.pending = 4000}, {.pending = 4000}, {.pending = 257}};
-  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 24);
+  const Prompt prompts[] = {
+      {.pending = 4000, .length = 4000}, {.pending = 4000, .length = 4000}, {.pending = 257, .length = 257}};
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 20);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 1}, prompts), 120) << "the usual share of three prompts";
 }
 
 TEST(BurstBudget, IsNoMoreThanTheShortPromptsHaveLeft) {
-  const Prompt prompts[] = {{.pending = 4000}, {.pending = 5}, {.pending = 5}, {.pending = 20}};
+  const Prompt prompts[] = {{.pending = 4000, .length = 4000},
+                            {.pending = 5, .length = 100},
+                            {.pending = 5, .length = 100},
+                            {.pending = 20, .length = 100}};
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 30);
-  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 24);
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 20);
+}
+
+TEST(BurstBudget, VeryShortPromptsDoNotHoldUpTheStreams) {
+  const std::vector<Prompt> prompts(8, Prompt{.pending = 32, .length = 32});
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 70) << "two streams each, but for one of them";
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 14}, prompts), 46);
 }
 
 TEST(BurstBudget, PromptsThatRankBehindAStreamAreNoBurst) {
-  const std::vector<Prompt> prompts(6, Prompt{.pending = 115, .priority = 2});
+  const std::vector<Prompt> prompts(6, Prompt{.pending = 128, .length = 128, .priority = 2});
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8, .best_priority = 1}, prompts), 30);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8, .best_priority = 2}, prompts), 200);
 }

@@ -32,7 +32,9 @@ class Rates {
   void SequenceDone(int64_t generated_tokens);
 
   // 0 until known.
-  double decode_step_seconds() const { return decode_step_.value; }    // of a step without prompts
+  // Of a step without prompts. Each stream beyond those of the measured steps counts as a token of a prompt: when many
+  // prompts come at once, no step is without any until all decode.
+  double decode_step_seconds(int64_t streams) const;
   double stream_step_seconds() const { return stream_step_.value; }    // of a step with streams, prompts among it
   double prefill_seconds_per_token() const;                            // beyond what the streams of the step take
   double generated_tokens() const { return generated_tokens_.value; }  // of a sequence
@@ -45,9 +47,13 @@ class Rates {
     void Add(double sample);
   };
 
+  double StreamsBeyondMeasured(int64_t streams) const;
+
   Average decode_step_, stream_step_;
+  Average decode_streams_;  // of the steps of decode_step_
   Average generated_tokens_{.value = 128, .samples = 1};
-  double prefill_seconds_ = 0, prefill_tokens_ = 0;  // sums in which older steps count less and less
+  // Sums in which older steps count less and less: what prompts cost beside streams, all of their steps, and tokens.
+  double prefill_seconds_ = 0, prefill_step_seconds_ = 0, prefill_tokens_ = 0;
 };
 
 }  // namespace inferd::scheduler

@@ -7,14 +7,14 @@ namespace {
 
 TEST(Rates, NothingIsKnownBeforeAStep) {
   Rates rates;
-  EXPECT_EQ(rates.decode_step_seconds(), 0);
+  EXPECT_EQ(rates.decode_step_seconds(8), 0);
   EXPECT_EQ(rates.stream_step_seconds(), 0);
   EXPECT_EQ(rates.prefill_seconds_per_token(), 0);
 }
 
 TEST(Rates, StartFromTwoPasses) {
   const Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.06, .step_seconds = 0.03});
-  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(), 0.03);
+  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(1), 0.03);
   EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.03);
   EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.0075);
 }
@@ -29,16 +29,40 @@ TEST(Rates, StepsSoonCountMoreThanTheStart) {
   rates.StepDone({.prefill_tokens = 256}, 0.256);
   EXPECT_LT(rates.prefill_seconds_per_token(), 0.005);
   for (int i = 0; i < 5; ++i) rates.StepDone({.decode_sequences = 1}, 0.01);
-  EXPECT_LT(rates.decode_step_seconds(), 0.03);
+  EXPECT_LT(rates.decode_step_seconds(1), 0.03);
 }
 
 TEST(Rates, AMixedStepChargesItsPromptsWithWhatDecodingDoesNotExplain) {
   Rates rates;
   rates.StepDone({.decode_sequences = 4}, 0.02);
   rates.StepDone({.decode_sequences = 4, .prefill_tokens = 100}, 0.12);
-  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(), 0.02);
+  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(4), 0.02);
   EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.001);
   EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.07);
+}
+
+TEST(Rates, StreamsThatBecameMoreSinceAStepWithoutPromptsAreNotTakenForTheCostOfPrompts) {
+  Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.012, .step_seconds = 0.005});
+  for (int i = 0; i < 500; ++i) rates.StepDone({.decode_sequences = 9, .prefill_tokens = 4}, 0.005 + 12 * 0.001);
+  EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.001, 0.0001);
+  EXPECT_NEAR(rates.decode_step_seconds(9), 0.013, 0.001);
+  EXPECT_DOUBLE_EQ(rates.decode_step_seconds(1), 0.005);
+}
+
+TEST(Rates, TimesThatScatterDoNotMakePromptsSeemDear) {
+  Rates rates;
+  for (int i = 0; i < 200; ++i) rates.StepDone({.decode_sequences = 8}, i % 2 == 0 ? 0.015 : 0.025);
+  for (int i = 0; i < 500; ++i) {
+    rates.StepDone({.decode_sequences = 8, .prefill_tokens = 4}, (i % 2 == 0 ? 0.015 : 0.025) + 0.004);
+  }
+  EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.001, 0.0003);
+}
+
+TEST(Rates, PromptsNeverCostNothing) {
+  Rates rates;
+  rates.StepDone({.decode_sequences = 8}, 0.1);
+  rates.StepDone({.decode_sequences = 8, .prefill_tokens = 100}, 0.02);
+  EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.00002);
 }
 
 TEST(Rates, APromptsLastTokenSaysLittleOfTheSpeedOfPrompts) {
@@ -52,7 +76,7 @@ TEST(Rates, FollowAChangeOfSpeed) {
   Rates rates;
   for (int i = 0; i < 10; ++i) rates.StepDone({.decode_sequences = 1}, 1.0);
   for (int i = 0; i < 60; ++i) rates.StepDone({.decode_sequences = 1}, 0.1);
-  EXPECT_NEAR(rates.decode_step_seconds(), 0.1, 0.01);
+  EXPECT_NEAR(rates.decode_step_seconds(1), 0.1, 0.01);
 }
 
 TEST(Rates, LearnHowMuchSequencesGenerate) {

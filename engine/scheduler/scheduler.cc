@@ -213,6 +213,7 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
   for (const Sequence* sequence : prefilling) {
     prompts.push_back(
         {.pending = sequence->spec.all_rows ? std::min(sequence->pending(), spare_rows) : sequence->pending(),
+         .length = sequence->tokens - sequence->cached,
          .priority = EffectivePriority(*sequence),
          .last_served_step = sequence->last_served_step});
   }

@@ -73,7 +73,7 @@ TEST_F(SchedulerTest, PromptWorkBesideStreamsTakesLessTimeThanTheStreams) {
   scheduler_->rates().StepDone({.decode_sequences = 8}, 0.04);
   scheduler_->rates().StepDone({.prefill_tokens = 100}, 0.1);
   Add(9, 4000);
-  EXPECT_EQ(Step().at(9), 24);
+  EXPECT_EQ(Step().at(9), 20);
 }
 
 TEST_F(SchedulerTest, TheLoadTellsWhatTheRunningSequencesHaveLeft) {
