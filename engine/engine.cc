@@ -196,14 +196,18 @@ absl::Status Engine::Embed(EmbeddingRequest request) {
 }
 
 scheduler::Arrival Engine::Describe(const GenerationRequest& request, MonotonicTime now) const {
-  const int64_t tokens = static_cast<int64_t>(request.prompt.size());
+  int64_t tokens = static_cast<int64_t>(request.prompt.size());
   const cache::KvCache& cache = device_->cache();
   const bool reuses = !request.prompt_logprobs;
   const bool shares = device_->options().cache.prefix_reuse;  // the choices after the first have its full pages
-  const int64_t others = request.choices - 1, page = cache.BlocksFor(1);
-  return {.tokens = tokens - (reuses ? cache.CountKnown({.tenant_salt = request.cache_salt}, request.prompt) : 0),
+  const int64_t others = request.choices - 1, page = cache.BlocksFor(1), first = cache.BlocksFor(tokens) + page;
+  if (reuses) tokens -= cache.CountKnown({.tenant_salt = request.cache_salt}, request.prompt);
+  for (const ResumedChoice& resumed : request.resumed) tokens += static_cast<int64_t>(resumed.tokens.size());
+  return {.tokens = tokens,
           .sequences = request.choices,
-          .blocks = cache.BlocksFor(tokens) + page + others * ((shares ? page : cache.BlocksFor(tokens)) + page),
+          .blocks = first + others * (shares ? page + page : first),
+          .first_blocks = first,
+          .priority = request.priority,
           .resumed = !request.resumed.empty(),
           .now = now,
           .deadline = request.deadline};
@@ -219,6 +223,9 @@ absl::Status Engine::Admit(const scheduler::Arrival& arrival) {
   if (draining_) {
     ++rejections_["draining"];
     return Unavailable("the model is draining");
+  }
+  if (arrival.deadline && *arrival.deadline <= arrival.now) {
+    return DeadlineExceeded("the deadline passed before the request came");
   }
   const scheduler::QueueLimits limits = LimitsOf(options_);
   if (const auto rejection = scheduler::CheckAdmission(limits, load_, arrival, rates_)) {
@@ -316,7 +323,8 @@ void Engine::Publish() {
   const EmbeddingLoad embeddings = embedder_.load();
   load.embedding_requests = embeddings.requests;
   load.waiting_requests += embeddings.waiting_requests;
-  load.prefill_tokens += embeddings.tokens;
+  load.embedding_tokens = embeddings.tokens;
+  load.embeddings[static_cast<size_t>(scheduler::Priority::kNormal)].Add(embeddings.tokens);
   SteadyLock lock(&mutex_);
   requests_ = core_.requests() + embedder_.requests() + inbox_.arrivals.size() + inbox_.embeddings.size();
   statistics_ = std::move(statistics);

@@ -6,13 +6,9 @@
 
 #include "config/base/status.h"
 #include "engine/generation/refusal.h"
+#include "engine/scheduler/expected_wait.h"
 
 namespace inferd::engine {
-namespace {
-
-double Seconds(MonotonicTime from, MonotonicTime to) { return std::chrono::duration<double>(to - from).count(); }
-
-}  // namespace
 
 Core::Core(const CoreOptions& options, StepRunner& runner, cache::KvCache& cache, const Vocabulary& vocabulary,
            const kernels::Kernels& kernels, const Clock& clock, std::unique_ptr<Drafter> drafter)
@@ -61,7 +57,7 @@ void Core::Begin(scheduler::SequenceId id) {
   Active& active = active_.at(id);
   if (std::exchange(active.begun, true)) return;
   Begin(*active.request);
-  const uint64_t cached = static_cast<uint64_t>(scheduler_.Find(id)->cached);
+  const uint64_t cached = CachedOfPrompt(*active.request, *scheduler_.Find(id));
   ++statistics_.prefix_queries;
   statistics_.prefix_hits += cached > 0 ? 1 : 0;
   statistics_.cached_prompt_tokens += active.choice->index() == 0 ? cached : 0;
@@ -123,7 +119,8 @@ bool Core::Step() {
   absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
   if (result.ok()) {
     scheduler_.Computed(plan.work);
-    HandleResults(plan.work, *result);
+    const int64_t tokens = HandleResults(plan.work, *result);
+    scheduler_.rates().StreamsAdvanced(plan.shape.decode_sequences, tokens);
   } else {
     // A pass fails as a whole; which sequence is to blame cannot be told.
     std::vector<RequestId> failed;
@@ -135,13 +132,15 @@ bool Core::Step() {
   scheduler_.rates().StepDone(plan.shape, seconds);
   if (plan.shape.prefill_tokens == 0) speculation_.StepDone(plan.shape.decode_sequences, seconds);
   ++statistics_.steps;
-  statistics_.step_tokens.Add(static_cast<double>(plan.shape.decode_sequences + plan.shape.prefill_tokens));
+  statistics_.step_tokens.Add(
+      static_cast<double>(plan.shape.decode_sequences + plan.shape.draft_tokens + plan.shape.prefill_tokens));
   return true;
 }
 
 scheduler::Arrival Core::ArrivalOf(const Request& request) const {
   return {.tokens = static_cast<int64_t>(request.request.prompt.size()),
           .sequences = request.choices_left,
+          .priority = request.request.priority,
           .now = request.arrival,
           .deadline = request.request.deadline};
 }
@@ -165,7 +164,9 @@ void Core::RefuseWaiting(MonotonicTime now) {
   }
   for (auto& [id, rejection] : refused) {
     ++statistics_.rejections[ReasonName(rejection.reason)];
-    rejection.expected_wait_seconds = scheduler::ExpectedWaitSeconds(options_.queue, load(), {.sequences = 0}, rates());
+    scheduler::Arrival again = ArrivalOf(*requests_.at(id));
+    again.sequences = 0;  // its place and its prompt are counted with those that wait
+    rejection.expected_wait_seconds = scheduler::SecondsBefore(options_.queue, load(), again, rates());
     Cancel(id, RefusalStatus(rejection));
   }
 }
@@ -182,6 +183,7 @@ void Core::EndPlanned(scheduler::StepPlan& plan) {
   std::erase_if(plan.work, [&](const scheduler::Work& work) {
     if (active_.contains(work.id)) return false;
     plan.shape.decode_sequences -= work.decode ? 1 : 0;
+    plan.shape.draft_tokens -= work.drafts;
     plan.shape.prefill_tokens -= work.decode ? 0 : work.count;
     return true;
   });
@@ -225,21 +227,24 @@ std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work>
   return steps;
 }
 
-void Core::HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result) {
-  int64_t next = 0;
+int64_t Core::HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result) {
+  int64_t next = 0, stream_tokens = 0;
   for (const scheduler::Work& item : work) {
     const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
     const int64_t rows = all_rows || item.drafts > 0 ? item.count : item.completes ? 1 : 0;
     const int64_t row = std::exchange(next, next + rows);
     if (rows == 0) continue;
     Active& active = active_.at(item.id);
+    const uint64_t before = statistics_.generation_tokens;
     if (item.drafts > 0) {
       AdvanceGuessed(item, active, result, row);
-      continue;
+    } else {
+      if (all_rows) HandlePromptRows(active, item, result, row);
+      if (item.completes) AdvanceChoice(item.id, active, result.Row(next - 1));
     }
-    if (all_rows) HandlePromptRows(active, item, result, row);
-    if (item.completes) AdvanceChoice(item.id, active, result.Row(next - 1));
+    if (item.decode) stream_tokens += static_cast<int64_t>(statistics_.generation_tokens - before);
   }
+  return stream_tokens;
 }
 
 void Core::HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row) {
@@ -314,37 +319,6 @@ void Core::FinishChoice(scheduler::SequenceId id, const Finish& finish) {
   if (--request.choices_left == 0 && sequence != nullptr) Cancel(request.id, absl::OkStatus());
 }
 
-Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const {
-  const MonotonicTime now = clock_.Now();
-  const Request& request = *active.request;
-  const MonotonicTime admitted = sequence != nullptr ? *sequence->admitted : now;
-  const MonotonicTime first = active.first_token.value_or(now);
-  const bool counts_prompt = active.choice->index() == 0;
-  return {.choice = active.choice->index(),
-          .reason = finish.reason,
-          .stop_text = finish.stop_text,
-          .usage = {.prompt_tokens = counts_prompt ? static_cast<uint32_t>(request.request.prompt.size()) : 0,
-                    .completion_tokens = active.choice->generated(),
-                    .cached_prompt_tokens =
-                        counts_prompt && sequence != nullptr ? static_cast<uint32_t>(sequence->cached) : 0,
-                    .dropped_tokens = active.choice->dropped()},
-          .timings = {.queue_seconds = Seconds(request.arrival, admitted),
-                      .prefill_seconds = Seconds(admitted, first),
-                      .decode_seconds = Seconds(first, now),
-                      .first_token_seconds = Seconds(request.arrival, first)},
-          .error = finish.error,
-          .error_code = finish.error_code};
-}
-
-void Core::CountFinished(const Finished& event, MonotonicTime arrival) {
-  ++statistics_.finished[NameOf(event.reason)];
-  statistics_.request_seconds.Add(Seconds(arrival, clock_.Now()));
-  statistics_.queue_seconds.Add(event.timings.queue_seconds);
-  statistics_.prefill_seconds.Add(event.timings.prefill_seconds);
-  statistics_.decode_seconds.Add(event.timings.decode_seconds);
-  statistics_.request_generation_tokens.Add(event.usage.completion_tokens);
-}
-
 void Core::Cancel(RequestId id, absl::Status status) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return;
@@ -367,29 +341,6 @@ void Core::Send(Request& request, Event event) {
 
 void Core::DropUnread() {
   for (RequestId id : std::exchange(unread_, {})) Cancel(id, Cancelled("the reader has fallen too far behind"));
-}
-
-std::vector<RequestId> Core::RequestIds() const {
-  std::vector<RequestId> ids;
-  for (const auto& [id, request] : requests_) ids.push_back(id);
-  return ids;
-}
-
-scheduler::Load Core::load() const {
-  scheduler::Load load = scheduler_.load();
-  load.waiting_requests = static_cast<int64_t>(waiting_.size());
-  return load;
-}
-
-Statistics Core::statistics() const {
-  Statistics statistics = statistics_;
-  statistics.preemptions = scheduler_.preemptions();
-  statistics.draft_tokens_proposed = speculation_.proposed();
-  statistics.draft_tokens_accepted = speculation_.accepted();
-  statistics.cache = cache_.Stats();
-  statistics.requests_waiting = static_cast<uint32_t>(waiting_.size());
-  statistics.requests_running = static_cast<uint32_t>(requests_.size() - waiting_.size());
-  return statistics;
 }
 
 }  // namespace inferd::engine

@@ -69,6 +69,10 @@ class Core {
   Statistics statistics() const;
 
  private:
+  static double Seconds(MonotonicTime from, MonotonicTime to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+
   struct Request {
     RequestId id;
     GenerationRequest request;
@@ -94,11 +98,13 @@ class Core {
   scheduler::Arrival ArrivalOf(const Request& request) const;
   int64_t KnownTokens(const Request& request) const;
   std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
-  void HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result);
+  // Returns how many tokens those got that generated before.
+  int64_t HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result);
   void HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row);
   void AdvanceGuessed(const scheduler::Work& work, Active& active, model::ForwardResult& result, int64_t row);
   bool AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
   void FinishChoice(scheduler::SequenceId id, const Finish& finish);
+  static uint32_t CachedOfPrompt(const Request& request, const scheduler::Sequence& sequence);
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
   void CountFinished(const Finished& event, MonotonicTime arrival);
   void Send(Request& request, Event event);

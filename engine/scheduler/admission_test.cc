@@ -19,7 +19,17 @@ Rates Measured() {
 // So many running sequences, each with as many tokens to generate.
 Load Running(int64_t sequences, int64_t tokens_left) {
   Load load{.running_sequences = sequences, .decoding_sequences = sequences, .free_blocks = 1000};
-  load.tokens_left.assign(static_cast<size_t>(sequences), tokens_left);
+  load.endings.assign(static_cast<size_t>(sequences), {.tokens_left = tokens_left, .blocks = 2});
+  load.classes[1].running_sequences = sequences;
+  load.classes[1].running_blocks = 2 * sequences;
+  return load;
+}
+
+// One running sequence and a prompt of so many tokens, which is counted.
+Load Prompt(int64_t tokens) {
+  Load load{.running_sequences = 1, .prefill_tokens = tokens, .free_blocks = 1000};
+  load.classes[1].running_sequences = 1;
+  load.classes[1].prompts.Add(tokens);
   return load;
 }
 
@@ -82,65 +92,21 @@ TEST(Admission, BoundsThePromptTokensThatWait) {
   EXPECT_FALSE(CheckAdmission(limits, {}, {.tokens = 2000}, Measured())) << "alone, a long prompt does not wait";
 }
 
-TEST(Admission, TheExpectedWaitCountsThePromptsAhead) {
-  EXPECT_DOUBLE_EQ(ExpectedWaitSeconds({}, {.prefill_tokens = 9000}, {.tokens = 1000}, Measured()), 10);
-}
-
-TEST(Admission, TheExpectedWaitEndsWithTheSequencesThatGiveTheirPlaces) {
-  const QueueLimits limits{.max_sequences = 4};
-  Load load{.running_sequences = 4, .waiting_sequences = 1, .tokens_left = {10, 20, 30, 40}};
-  // One waits already: the second end is in 20 steps of 20 ms. Its own prompt takes 10 ms.
-  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.41, 1e-6);
-  const Arrival many{.tokens = 10, .sequences = 128};
-  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, many, Measured()), 0.41, 1e-6) << "until the first of its choices";
-  EXPECT_NEAR(ExpectedWaitSeconds(limits, {}, many, Measured()), 0.01, 1e-6);
-  // The sixth end is that of the second place's next sequence, 50 tokens later.
-  load.waiting_sequences = 5;
-  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, {.tokens = 10}, Measured()), 0.02 * (20 + 50) + 0.01, 1e-4);
-}
-
-TEST(Admission, BesideStreamsAPromptTakesLonger) {
-  // Of each step of 30 ms, the streams take 20 and 10 tokens of a prompt the rest.
-  EXPECT_NEAR(ExpectedWaitSeconds({}, Running(8, 10), {.tokens = 1500}, Measured()), 4.5, 1e-6);
-}
-
-TEST(Admission, PromptsThatWaitForAPlaceOrForPagesDoNotSpeedUpEachOther) {
-  Load load = Running(8, 10);
-  load.waiting_sequences = 20;
-  for (const int64_t places : {8, 40}) {
-    const double one = ExpectedWaitSeconds({.max_sequences = places}, load, {.tokens = 1}, Measured());
-    const double many = ExpectedWaitSeconds({.max_sequences = places}, load, {.tokens = 1501}, Measured());
-    EXPECT_NEAR(many - one, 4.5, 1e-6) << places;
-  }
-}
-
-TEST(Admission, TheExpectedWaitIsNeverZeroOnceAFirstPassIsMeasured) {
-  const Rates start = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.08, .step_seconds = 0.05});
-  EXPECT_NEAR(ExpectedWaitSeconds({}, {}, {.tokens = 100}, start), 1, 1e-6);
-  Load load = Running(1, 128);
-  EXPECT_GE(ExpectedWaitSeconds({.max_sequences = 1}, load, {.tokens = 1}, start), 128 * 0.05);
-  const auto rejection = CheckAdmission({.max_wait_seconds = 2, .max_sequences = 1}, load, {.tokens = 1}, start);
-  ASSERT_TRUE(rejection);
-  EXPECT_EQ(rejection->reason, RejectionReason::kWaitTooLong);
-}
-
 TEST(Admission, RefusesALongerWaitThanAllowedAndTellsIt) {
-  const Load load{.running_sequences = 1, .prefill_tokens = 40000, .tokens_left = {10}};
-  const auto rejection = CheckAdmission({.max_wait_seconds = 30}, load, {.tokens = 2000}, Measured());
+  const auto rejection = CheckAdmission({.max_wait_seconds = 30}, Prompt(20000), {.tokens = 20000}, Measured());
   ASSERT_TRUE(rejection);
   EXPECT_EQ(rejection->reason, RejectionReason::kWaitTooLong);
-  EXPECT_DOUBLE_EQ(rejection->expected_wait_seconds, 42);
-  EXPECT_EQ(rejection->message, "expected wait 42.0 s exceeds the limit of 30 s");
+  EXPECT_DOUBLE_EQ(rejection->expected_wait_seconds, 40);
+  EXPECT_EQ(rejection->message, "expected wait 40.0 s exceeds the limit of 30 s");
 }
 
 TEST(Admission, RefusesWhatCannotStartBeforeItsDeadline) {
   const MonotonicTime now{seconds(100)};
-  const Load load{.running_sequences = 1, .prefill_tokens = 5000};
-  const auto late = CheckAdmission({}, load, {.tokens = 1000, .now = now, .deadline = now + seconds(5)}, Measured());
+  const Load load = Prompt(500);
+  const auto late = CheckAdmission({}, load, {.tokens = 5000, .now = now, .deadline = now + seconds(5)}, Measured());
   ASSERT_TRUE(late);
   EXPECT_EQ(late->reason, RejectionReason::kDeadline);
-  EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 1000, .now = now, .deadline = now + seconds(7)}, Measured()));
-  EXPECT_TRUE(CheckAdmission({}, {}, {.tokens = 1, .now = now, .deadline = now}, Rates{})) << "already passed";
+  EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 5000, .now = now, .deadline = now + seconds(7)}, Measured()));
   EXPECT_EQ(
       CheckAdmission({}, {}, {.tokens = 100, .now = now, .deadline = now + Milliseconds(50)}, Measured())->message,
       "expected wait 0.100 s exceeds the 0.050 s left to the deadline");
@@ -151,9 +117,18 @@ TEST(Admission, WithoutMeasurementsNothingIsExpectedToWait) {
 }
 
 TEST(Admission, AResumedRequestIsNotRefusedForItsWait) {
-  const Load load{.running_sequences = 32, .prefill_tokens = 1 << 20};
-  EXPECT_TRUE(CheckAdmission({}, load, {.tokens = 1}, Measured()));
-  EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 1, .resumed = true}, Measured()));
+  const Load load = Prompt(1 << 20);
+  EXPECT_TRUE(CheckAdmission({}, load, {.tokens = 1 << 20}, Measured()));
+  EXPECT_FALSE(CheckAdmission({}, load, {.tokens = 1 << 20, .resumed = true}, Measured()));
+}
+
+TEST(Admission, AResumedRequestIsNotRefusedForAFullQueue) {
+  Load load = Running(32, 10);
+  load.waiting_requests = load.waiting_sequences = 256;
+  load.prefill_tokens = 10000;
+  const QueueLimits limits{.max_requests = 256, .max_tokens = 4000};
+  EXPECT_TRUE(CheckAdmission(limits, load, {.tokens = 1000}, Measured()));
+  EXPECT_FALSE(CheckAdmission(limits, load, {.tokens = 1000, .resumed = true}, Measured()));
 }
 
 TEST(Admission, AWaitingRequestIsRefusedOnceItsWaitHasPassedTheLimit) {
@@ -178,6 +153,7 @@ TEST(Admission, AWaitingRequestIsRefusedOnceItsPromptIsTooLongForItsDeadline) {
   ASSERT_TRUE(late);
   EXPECT_EQ(late->reason, RejectionReason::kDeadline);
   EXPECT_EQ(late->message, "the prompt takes 5.0 s, 4.0 s are left to the deadline");
+  EXPECT_FALSE(CheckWaiting({}, arrival, MonotonicTime(seconds(111)), Measured())) << "it has expired";
 }
 
 }  // namespace

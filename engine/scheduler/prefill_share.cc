@@ -16,6 +16,7 @@ constexpr double kLeastShare = 0.5;
 // In streams. The client of a waiting prompt has nothing yet, and the step that it is missing from costs nearly as much
 // as a step with it. Very short prompts come soon enough without making the streams wait.
 constexpr double kMostWeight = 8, kTokensOfAStream = 16;
+constexpr double kMostShare = 8;  // of the streams' time, for a burst
 
 // Gives each prompt in turn at most `part` more tokens until `budget` is used; returns what is left of it.
 int64_t Give(int64_t budget, int64_t part, std::span<Prompt* const> order) {
@@ -31,7 +32,7 @@ int64_t Give(int64_t budget, int64_t part, std::span<Prompt* const> order) {
 int64_t ShareAmongEquals(int64_t budget, std::vector<Prompt*> prompts) {
   std::stable_sort(prompts.begin(), prompts.end(),
                    [](const Prompt* a, const Prompt* b) { return a->last_served_step < b->last_served_step; });
-  const int64_t turns = budget / 2;
+  const int64_t turns = (budget + 1) / 2;
   const int64_t part = std::max(kLeastPart, turns / static_cast<int64_t>(prompts.size()));
   const int64_t over = Give(turns, part, prompts);
   std::stable_sort(prompts.begin(), prompts.end(),
@@ -69,7 +70,7 @@ int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, st
     weight += streams_worth;
     largest = std::max(largest, streams_worth);
   }
-  const double share = (weight - largest) / static_cast<double>(streams.count);
+  const double share = std::min((weight - largest) / static_cast<double>(streams.count), kMostShare);
   return std::max(usual, Whole(StepTokens(rates, streams.count) * share, std::min(pending, most)));
 }
 

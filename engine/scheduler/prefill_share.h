@@ -31,7 +31,8 @@ struct Streams {
 
 // The same, but more for a burst of short prompts, so that they are computed nearly at once and all decode together: of
 // those that one step could take whole, each but the longest weighs as a stream for every 16 tokens of its length, at
-// most as eight. They get no more than they have left. Prompts that rank behind a stream are no burst.
+// most as eight. They get no more than they have left, and no more than eight times the streams' time. Prompts that
+// rank behind a stream are no burst.
 int64_t BurstBudget(int64_t most, const Rates& rates, const Streams& streams, std::span<const Prompt> prompts);
 
 // Sum of `given` is min(budget, sum of pending). A better priority takes what it can. Among equals, half of the budget

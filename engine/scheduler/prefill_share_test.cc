@@ -26,13 +26,14 @@ TEST(PrefillBudget, FewPromptsBesideStreamsKeepAStepBelowTwiceItsLength) {
   EXPECT_EQ(PrefillBudget(20, Measured(), 8, 1), 20);
 }
 
-TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 160); }
+TEST(PrefillBudget, MorePromptsThanStreamsGetMoreOfAStep) { EXPECT_EQ(PrefillBudget(256, Measured(), 2, 8), 136); }
 
 TEST(BurstBudget, ManyShortPromptsGetMostOfAStep) {
   const std::vector<Prompt> prompts(6, Prompt{.pending = 128, .length = 128});
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, std::span(prompts).first(2)), 40);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 200);
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 2}, prompts), 256);
+  EXPECT_EQ(BurstBudget(1000, Measured(), {.count = 2}, prompts), 272) << "eight times the streams' step of 34 ms";
   EXPECT_EQ(BurstBudget(256, Measured(), {}, prompts), 256);
 }
 
@@ -40,7 +41,7 @@ TEST(BurstBudget, LongPromptsAreNoBurst) {
   const Prompt prompts[] = {
       {.pending = 4000, .length = 4000}, {.pending = 4000, .length = 4000}, {.pending = 257, .length = 257}};
   EXPECT_EQ(BurstBudget(256, Measured(), {.count = 8}, prompts), 20);
-  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 1}, prompts), 120) << "the usual share of three prompts";
+  EXPECT_EQ(BurstBudget(256, Measured(), {.count = 1}, prompts), 99) << "the usual share of three prompts";
 }
 
 TEST(BurstBudget, IsNoMoreThanTheShortPromptsHaveLeft) {
@@ -82,6 +83,12 @@ TEST(PrefillShare, AShortPromptIsNotHeldUpByALongOne) {
   ShareBudget(256, prompts);
   EXPECT_EQ(prompts[1].given, 20);
   EXPECT_EQ(prompts[0].given, 236);
+}
+
+TEST(PrefillShare, TheSmallestBudgetGoesInTurns) {
+  Prompt prompts[] = {{.pending = 4000, .last_served_step = 5}, {.pending = 20, .last_served_step = 6}};
+  ShareBudget(1, prompts);
+  EXPECT_EQ(prompts[0].given, 1);
 }
 
 TEST(PrefillShare, ALongPromptMovesOnBesideManyShortOnes) {

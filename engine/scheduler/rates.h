@@ -13,6 +13,7 @@ namespace inferd::scheduler {
 struct StepShape {
   int64_t decode_sequences = 0;
   int64_t prefill_tokens = 0;
+  int64_t draft_tokens = 0;  // guesses that were checked beside the sequences' own tokens
 };
 
 // Two passes on an idle engine: one over several tokens of a text, one over a single token.
@@ -31,12 +32,15 @@ class Rates {
   void StepDone(const StepShape& shape, double seconds);
   void SequenceDone(int64_t generated_tokens);
 
+  // The streams of a step have got so many tokens: guesses give some more than one.
+  void StreamsAdvanced(int64_t streams, int64_t tokens);
+
   // 0 until known.
-  // Of a step without prompts. Each stream beyond those of the measured steps counts as a token of a prompt: when many
-  // prompts come at once, no step is without any until all decode.
+  // Of a step of so many streams without prompts. A stream more or less than in the steps measured is a token of a
+  // prompt more or less: while prompts keep coming, no step is without any.
   double decode_step_seconds(int64_t streams) const;
-  double stream_step_seconds() const { return stream_step_.value; }    // of a step with streams, prompts among it
   double prefill_seconds_per_token() const;                            // beyond what the streams of the step take
+  double stream_seconds_per_token() const;                             // of one stream, prompts beside it
   double generated_tokens() const { return generated_tokens_.value; }  // of a sequence
 
  private:
@@ -47,10 +51,9 @@ class Rates {
     void Add(double sample);
   };
 
-  double StreamsBeyondMeasured(int64_t streams) const;
-
   Average decode_step_, stream_step_;
-  Average decode_streams_;  // of the steps of decode_step_
+  Average decode_rows_;  // of the steps of decode_step_: streams and guesses
+  Average stream_tokens_{.value = 1, .samples = 1};
   Average generated_tokens_{.value = 128, .samples = 1};
   // Sums in which older steps count less and less: what prompts cost beside streams, all of their steps, and tokens.
   double prefill_seconds_ = 0, prefill_step_seconds_ = 0, prefill_tokens_ = 0;

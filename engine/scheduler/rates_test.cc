@@ -8,14 +8,14 @@ namespace {
 TEST(Rates, NothingIsKnownBeforeAStep) {
   Rates rates;
   EXPECT_EQ(rates.decode_step_seconds(8), 0);
-  EXPECT_EQ(rates.stream_step_seconds(), 0);
+  EXPECT_EQ(rates.stream_seconds_per_token(), 0);
   EXPECT_EQ(rates.prefill_seconds_per_token(), 0);
 }
 
 TEST(Rates, StartFromTwoPasses) {
   const Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.06, .step_seconds = 0.03});
   EXPECT_DOUBLE_EQ(rates.decode_step_seconds(1), 0.03);
-  EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.03);
+  EXPECT_DOUBLE_EQ(rates.stream_seconds_per_token(), 0.03);
   EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.0075);
 }
 
@@ -38,7 +38,7 @@ TEST(Rates, AMixedStepChargesItsPromptsWithWhatDecodingDoesNotExplain) {
   rates.StepDone({.decode_sequences = 4, .prefill_tokens = 100}, 0.12);
   EXPECT_DOUBLE_EQ(rates.decode_step_seconds(4), 0.02);
   EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.001);
-  EXPECT_DOUBLE_EQ(rates.stream_step_seconds(), 0.07);
+  EXPECT_DOUBLE_EQ(rates.stream_seconds_per_token(), 0.07);
 }
 
 TEST(Rates, StreamsThatBecameMoreSinceAStepWithoutPromptsAreNotTakenForTheCostOfPrompts) {
@@ -47,6 +47,28 @@ TEST(Rates, StreamsThatBecameMoreSinceAStepWithoutPromptsAreNotTakenForTheCostOf
   EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.001, 0.0001);
   EXPECT_NEAR(rates.decode_step_seconds(9), 0.013, 0.001);
   EXPECT_DOUBLE_EQ(rates.decode_step_seconds(1), 0.005);
+}
+
+TEST(Rates, StreamsThatBecameFewerAreNotTakenForCheapPrompts) {
+  Rates rates;
+  const auto seconds = [](int64_t rows) { return 0.025 + 0.005 * static_cast<double>(rows); };
+  for (int i = 0; i < 40; ++i) rates.StepDone({.decode_sequences = 16}, seconds(16));
+  for (int i = 0; i < 10; ++i) rates.StepDone({.decode_sequences = 16, .prefill_tokens = 10}, seconds(26));
+  for (int i = 0; i < 300; ++i) rates.StepDone({.decode_sequences = 1, .prefill_tokens = 20}, seconds(21));
+  EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.005, 0.0005);
+  EXPECT_NEAR(rates.decode_step_seconds(1), seconds(1), 0.005);
+}
+
+TEST(Rates, GuessesAreRowsOfAStepAndTokensOfItsStreams) {
+  Rates rates;
+  rates.StepDone({.decode_sequences = 2, .draft_tokens = 6}, 0.04);
+  rates.StreamsAdvanced(2, 8);
+  rates.StepDone({.decode_sequences = 8, .prefill_tokens = 100}, 0.14);
+  EXPECT_DOUBLE_EQ(rates.prefill_seconds_per_token(), 0.001);
+  EXPECT_NEAR(rates.decode_step_seconds(2), 0.034, 1e-9);
+  for (int i = 0; i < 100; ++i) rates.StreamsAdvanced(2, 8);
+  for (int i = 0; i < 100; ++i) rates.StepDone({.decode_sequences = 2, .draft_tokens = 6}, 0.04);
+  EXPECT_NEAR(rates.stream_seconds_per_token(), 0.01, 0.001);
 }
 
 TEST(Rates, TimesThatScatterDoNotMakePromptsSeemDear) {

@@ -54,6 +54,7 @@ void Scheduler::Restart(SequenceId id, int64_t tokens) {
   Sequence& sequence = sequences_.at(id);
   CHECK(sequence.state == SequenceState::kDecode && sequence.pending() == 0);
   memory_.Release(id);
+  sequence.spec.all_rows = false;
   Transition(sequence, SequenceEvent::kPreempt);
   sequence.tokens = tokens;
   sequence.computed = 0;
@@ -85,21 +86,36 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 Load Scheduler::load() const {
   Load load;
   std::set<SequenceId> lost_leaders;
+  const int64_t page = memory_.BlocksFor(1);
   for (const auto& [id, sequence] : sequences_) {
-    ++(sequence.running() ? load.running_sequences : load.waiting_sequences);
-    if (sequence.running()) load.tokens_left.push_back(TokensLeft(sequence, rates_.generated_tokens()));
-    if (sequence.state == SequenceState::kDecode) {
-      ++load.decoding_sequences;
-      continue;
+    ClassLoad& its_class = load.classes[static_cast<size_t>(EffectivePriority(sequence))];
+    int64_t pending = sequence.state == SequenceState::kDecode ? 0 : sequence.pending();
+    int64_t blocks = memory_.BlocksFor(sequence.tokens) + page;
+    if (sequence.running()) {
+      ++load.running_sequences;
+      ++its_class.running_sequences;
+      its_class.running_blocks += blocks;
+      load.endings.push_back({TokensLeft(sequence, rates_.generated_tokens()), blocks});
+      load.decoding_sequences += sequence.state == SequenceState::kDecode ? 1 : 0;
+    } else {
+      if (sequence.spec.shared_prefix) {
+        // What it shares is counted with its leader, or with the first of those whose leader has ended.
+        const auto [leader, shared] = *sequence.spec.shared_prefix;
+        if (Find(leader) != nullptr || !lost_leaders.insert(leader).second) {
+          const int64_t less = std::min(shared, pending);
+          pending -= less;
+          blocks -= less > 0 ? std::max<int64_t>(memory_.BlocksFor(less) - page, 0) : 0;
+        }
+      }
+      ++load.waiting_sequences;
+      ++its_class.waiting_sequences;
+      its_class.waiting_blocks += blocks;
     }
-    load.prefill_tokens += sequence.pending();
-    if (!sequence.waiting() || !sequence.spec.shared_prefix) continue;
-    // What it shares is counted with its leader, or with the first of those whose leader has ended.
-    const auto [leader, shared] = *sequence.spec.shared_prefix;
-    const bool counted = Find(leader) != nullptr || !lost_leaders.insert(leader).second;
-    if (counted) load.prefill_tokens -= std::min(shared, sequence.pending());
+    load.prefill_tokens += pending;
+    its_class.prompts.Add(pending);
   }
-  std::sort(load.tokens_left.begin(), load.tokens_left.end());
+  std::sort(load.endings.begin(), load.endings.end(),
+            [](const Load::Ending& a, const Load::Ending& b) { return a.tokens_left < b.tokens_left; });
   load.free_blocks = FreeBlocks(load.running_sequences);
   return load;
 }
@@ -190,7 +206,7 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
         Cancel(sequence->spec.id);
         break;
       }
-      if (!Displace(*sequence, plan)) return;  // nobody behind it may pass: it would never find room
+      if (!Displace(*sequence, running, plan)) return;  // nobody behind it may pass: it would never find room
       --running;
     }
     running = static_cast<int64_t>(Running().size());
@@ -209,13 +225,16 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
   Ranked prefilling = Running();
   std::erase_if(prefilling, [](const Sequence* sequence) { return sequence->state != SequenceState::kPrefill; });
   int64_t spare_rows = options_.max_result_rows - options_.max_sequences;
+  int64_t unplanned_rows = spare_rows;
   std::vector<Prompt> prompts;
   for (const Sequence* sequence : prefilling) {
-    prompts.push_back(
-        {.pending = sequence->spec.all_rows ? std::min(sequence->pending(), spare_rows) : sequence->pending(),
-         .length = sequence->tokens - sequence->cached,
-         .priority = EffectivePriority(*sequence),
-         .last_served_step = sequence->last_served_step});
+    const int64_t pending =
+        sequence->spec.all_rows ? std::min(sequence->pending(), unplanned_rows) : sequence->pending();
+    if (sequence->spec.all_rows) unplanned_rows -= pending;
+    prompts.push_back({.pending = pending,
+                       .length = sequence->tokens - sequence->cached,
+                       .priority = EffectivePriority(*sequence),
+                       .last_served_step = sequence->last_served_step});
   }
   ShareBudget(BurstBudget(options_.prefill_tokens, rates_, Decoding(plan), prompts), prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -239,6 +258,7 @@ void Scheduler::PlanDrafts(StepPlan& plan) {
     if (!work.decode || drafts == 0 || !memory_.Reserve(work.id, work.count + drafts)) continue;
     work.drafts = drafts;
     work.count += drafts;
+    plan.shape.draft_tokens += drafts;
     left -= drafts;
   }
 }
@@ -294,11 +314,18 @@ bool Scheduler::Admit(Sequence& sequence, int64_t running) {
   return true;
 }
 
-// The last in rank of those running gives way, if its priority is worse than that of a waiting sequence.
-bool Scheduler::Displace(const Sequence& by, StepPlan& plan) {
-  const Ranked running = Running();
-  if (running.empty() || EffectivePriority(*running.back()) <= EffectivePriority(by)) return false;
-  Preempt(*running.back(), plan);
+// The last in rank of those running gives way, if its priority is worse than that of a waiting sequence, and if all
+// such together make room for that.
+bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
+  const Ranked ranked = Running();
+  int64_t blocks = FreeBlocks(running);
+  for (const Sequence* victim : ranked) {
+    if (EffectivePriority(*victim) <= EffectivePriority(by)) continue;
+    blocks += memory_.BlocksFor(victim->tokens) + memory_.BlocksFor(1);
+  }
+  if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
+  if (memory_.BlocksFor(by.tokens) > blocks) return false;
+  Preempt(*ranked.back(), plan);
   return true;
 }
 
@@ -320,6 +347,7 @@ bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& p
 void Scheduler::Preempt(Sequence& sequence, StepPlan& plan) {
   const SequenceId id = sequence.spec.id;
   memory_.Release(id);
+  if (sequence.state == SequenceState::kDecode) sequence.spec.all_rows = false;  // the prompt's rows were had
   Transition(sequence, SequenceEvent::kPreempt);
   sequence.computed = 0;
   sequence.preempted_step = step_;

@@ -104,7 +104,7 @@ class Scheduler {
   void PlanDrafts(StepPlan& plan);
   bool WaitsForLeader(const Sequence& sequence) const;
   bool Admit(Sequence& sequence, int64_t running);
-  bool Displace(const Sequence& by, StepPlan& plan);
+  bool Displace(const Sequence& by, int64_t running, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
   int64_t FreeBlocks(int64_t running) const;
   void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);

@@ -87,7 +87,9 @@ TEST_F(SchedulerTest, TheLoadTellsWhatTheRunningSequencesHaveLeft) {
   Add(4, 5);
   Step();
   const Load load = scheduler_->load();
-  EXPECT_EQ(load.tokens_left, (std::vector<int64_t>{0, 27, 40}))
+  std::vector<int64_t> tokens_left;
+  for (const Load::Ending& ending : load.endings) tokens_left.push_back(ending.tokens_left);
+  EXPECT_EQ(tokens_left, (std::vector<int64_t>{0, 27, 40}))
       << "the first may end at 22 tokens, the others are expected to generate 40";
   EXPECT_EQ(load.running_sequences, 3);
   EXPECT_EQ(load.decoding_sequences, 2);
@@ -247,6 +249,26 @@ TEST_F(SchedulerTest, OthersKeepTheirRoomWhileASequenceCanGiveWay) {
   for (int i = 0; i < 10; ++i) Step();
   EXPECT_EQ(State(2), SequenceState::kPreempted);
   EXPECT_EQ(memory_->others, 1);
+}
+
+TEST_F(SchedulerTest, NobodyGivesWayInVain) {
+  Create(10);
+  scheduler_->Add({.id = 1, .tokens = 450, .priority = Priority::kHigh, .arrival = clock_.Now()});
+  scheduler_->Add({.id = 2, .tokens = 20, .priority = Priority::kBatch, .arrival = clock_.Now()});
+  Step();
+  scheduler_->Add({.id = 3, .tokens = 300, .priority = Priority::kHigh, .arrival = clock_.Now()});
+  Step();
+  EXPECT_EQ(State(2), SequenceState::kDecode) << "its one page would not do";
+  EXPECT_EQ(State(3), SequenceState::kWaiting);
+}
+
+TEST_F(SchedulerTest, RowsThatWereHadAreNotAskedForAgain) {
+  Create(4, {.max_sequences = 4, .max_result_rows = 20});
+  scheduler_->Add({.id = 1, .tokens = 60, .arrival = clock_.Now()});
+  scheduler_->Add({.id = 2, .tokens = 60, .arrival = clock_.Now(), .all_rows = true});
+  int steps = 0;
+  while (State(2) != SequenceState::kPreempted && ++steps < 200) Step();
+  EXPECT_FALSE(scheduler_->Find(2)->spec.all_rows);
 }
 
 TEST_F(SchedulerTest, PromptsThatWantAllRowsShareTheRowsThatAreSpare) {

@@ -3,6 +3,7 @@
 //   SequenceSpec spec{.id = 1, .tokens = 115, .priority = Priority::kNormal, .arrival = clock.Now()};
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -14,6 +15,7 @@ namespace inferd::scheduler {
 using SequenceId = uint64_t;
 
 enum class Priority : uint8_t { kHigh, kNormal, kLow, kBatch };
+constexpr size_t kPriorities = 4;
 
 // Another sequence whose first `tokens` are the same: it is cheaper to wait until they are in the prefix cache.
 struct SharedPrefix {

@@ -1,0 +1,100 @@
+// What comes later, and may pass, is not known: the wait is that of the work which is there.
+#include "engine/scheduler/expected_wait.h"
+
+#include <algorithm>
+
+#include "engine/scheduler/prefill_share.h"
+
+namespace inferd::scheduler {
+namespace {
+
+size_t Rank(const Arrival& arrival) { return static_cast<size_t>(arrival.priority); }
+
+// How many sequences must end until `blocks` more are free. When all that run have ended, so have others at their
+// places, each time with as many blocks.
+int64_t EndsThatFree(int64_t blocks, const Load& load) {
+  int64_t all = 0;
+  for (const Load::Ending& ending : load.endings) all += ending.blocks;
+  if (blocks <= 0 || all == 0) return 0;
+  int64_t ends = (blocks - 1) / all * static_cast<int64_t>(load.endings.size());
+  int64_t left = (blocks - 1) % all + 1;
+  for (const Load::Ending& ending : load.endings) {
+    if (left <= 0) break;
+    left -= ending.blocks;
+    ++ends;
+  }
+  return ends;
+}
+
+// Until so many of the running sequences, and of those that take their places, have ended.
+double SecondsUntilEnds(int64_t ends, const Load& load, const Rates& rates) {
+  if (ends <= 0) return 0;
+  const auto running = static_cast<int64_t>(load.endings.size());
+  const int64_t rounds = running > 0 ? (ends - 1) / running : ends;
+  const int64_t first = running > 0 ? load.endings[static_cast<size_t>((ends - 1) % running)].tokens_left : 0;
+  const double tokens = static_cast<double>(first) + static_cast<double>(rounds) * rates.generated_tokens();
+  return tokens * rates.stream_seconds_per_token();
+}
+
+// Until there are a place and pages for the first of its choices.
+double SecondsUntilRoom(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
+  int64_t places = load.running_sequences + std::min<int64_t>(arrival.sequences, 1) - limits.max_sequences;
+  int64_t blocks = arrival.first_blocks - load.free_blocks;
+  for (size_t i = 0; i <= Rank(arrival); ++i) {
+    places += load.classes[i].waiting_sequences;
+    blocks += load.classes[i].waiting_blocks;
+  }
+  for (size_t i = Rank(arrival) + 1; i < load.classes.size(); ++i) {
+    places -= load.classes[i].running_sequences;
+    blocks -= load.classes[i].running_blocks;
+  }
+  return SecondsUntilEnds(std::max(places, EndsThatFree(blocks, load)), load, rates);
+}
+
+int64_t TokensBefore(const Load& load, const Arrival& arrival) {
+  const auto of = [&](size_t i) -> const PromptSizes& {
+    return arrival.embeds ? load.embeddings[i] : load.classes[i].prompts;
+  };
+  int64_t tokens = of(Rank(arrival)).Before(arrival.tokens);
+  for (size_t i = 0; i < Rank(arrival); ++i) tokens += of(i).tokens();
+  return tokens;
+}
+
+// Tokens of prompts in a step beside the streams.
+int64_t StepTokens(const QueueLimits& limits, const Load& load, const Rates& rates) {
+  const int64_t prompts = load.running_sequences - load.decoding_sequences + 1;  // the others wait for a place
+  return PrefillBudget(limits.prefill_tokens, rates, load.decoding_sequences, prompts);
+}
+
+// Of so many tokens of prompts, with what streams take of each step, and what the others of generation and embedding
+// have, which take turns of about the same size.
+double WorkSeconds(int64_t tokens, const QueueLimits& limits, const Load& load, const Arrival& arrival,
+                   const Rates& rates) {
+  double token = rates.prefill_seconds_per_token();
+  const int64_t others = std::min(arrival.embeds ? load.prefill_tokens : load.embedding_tokens, tokens);
+  const double turns = static_cast<double>(others) * token;
+  if (load.decoding_sequences > 0) {
+    token += rates.decode_step_seconds(load.decoding_sequences) / static_cast<double>(StepTokens(limits, load, rates));
+  }
+  return static_cast<double>(tokens) * token + turns;
+}
+
+}  // namespace
+
+double SecondsBefore(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
+  const double room = arrival.embeds ? 0 : SecondsUntilRoom(limits, load, arrival, rates);
+  return std::max(room, WorkSeconds(TokensBefore(load, arrival), limits, load, arrival, rates));
+}
+
+double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
+  // A step is done as a whole, so that even the shortest prompt takes as long as one.
+  const int64_t before = TokensBefore(load, arrival),
+                all = arrival.embeds ? load.embedding_tokens : load.prefill_tokens;
+  const int64_t step = std::min(StepTokens(limits, load, rates), all + arrival.tokens);
+  const int64_t tokens = std::max(before + arrival.tokens, step);
+  const double own =
+      WorkSeconds(tokens, limits, load, arrival, rates) - WorkSeconds(before, limits, load, arrival, rates);
+  return SecondsBefore(limits, load, arrival, rates) + own;
+}
+
+}  // namespace inferd::scheduler
