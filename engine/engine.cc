@@ -70,6 +70,7 @@ void SizeDraftDevice(const EngineOptions& options, device::DeviceOptions& device
   device.max_batch_tokens = std::max(options.prefill_tokens, options.speculation.max_batch);
   device.max_result_rows = options.speculation.max_batch;
   device.cache.max_sequences = options.max_sequences + options.speculation.max_batch;
+  device.cache.step_tokens = device.max_batch_tokens;
   device.cache.prefix_reuse = false;
 }
 

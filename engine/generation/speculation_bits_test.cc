@@ -141,11 +141,15 @@ TEST_F(SpeculationBitsTest, GuessesFromTheText) {
 }
 
 TEST_F(SpeculationBitsTest, GuessesOfADraftModel) {
-  FakeModel draft({.blocks = 20, .max_sequences = 12, .prefix_reuse = false});
-  ExpectSame(std::make_unique<ModelDrafter>(
-      draft, draft.cache(), kKernels,
-      ModelDrafter::Options{.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 512, .pass_tokens = 32}));
-  EXPECT_GT(statistics_.draft_tokens_accepted, 100u);
+  for (int64_t blocks : {20, 5}) {  // room for all, and not even for each
+    SCOPED_TRACE(blocks);
+    FakeModel draft({.blocks = blocks, .max_sequences = 12, .prefix_reuse = false});
+    ExpectSame(std::make_unique<ModelDrafter>(
+        draft, draft.cache(), kKernels,
+        ModelDrafter::Options{.vocabulary_size = FakeModel::kVocabulary, .context_tokens = 512, .pass_tokens = 32}));
+    EXPECT_GT(statistics_.draft_tokens_accepted, 100u);
+    EXPECT_EQ(draft.cache().Stats().blocks_used, 0) << "pages were lost";
+  }
 }
 
 TEST_F(SpeculationBitsTest, OneSequenceNeedsFewerPassesWhereGuessesAreRight) {
