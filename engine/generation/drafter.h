@@ -27,6 +27,8 @@ class Drafter {
   virtual std::vector<std::vector<int32_t>> Draft(std::span<const Wanted> wanted) = 0;
   // The sequence has ended, or its tokens have changed.
   virtual void Forget(scheduler::SequenceId id) = 0;
+  // Of a model, that it has run so far: their time is a price of guesses, also where none came.
+  virtual uint64_t passes() const { return 0; }
 };
 
 }  // namespace inferd::engine

@@ -13,26 +13,47 @@ class Machine {
   double plain_seconds = 0.010;
   double guessed_seconds = 0.015;
   int64_t accepted = 4;
-  int64_t guesses = 6;  // 0: the drafter has none
+  int64_t guesses = 6;          // 0: the drafter has none
+  int64_t steps_to_read = 0;    // that a draft model needs for a text before it guesses
+  double reading_seconds = 0;   // of each of these
+  int64_t tokens_of_text = -1;  // then another begins, to be read
 
   void Step() {
-    const bool guess = gain.Pays(sequences_) && guesses > 0;
-    gain.StepDone({.sequences = sequences_,
-                   .guesses = guess ? guesses : 0,
-                   .accepted = guess ? accepted : 0,
-                   .seconds = guess ? guessed_seconds : plain_seconds});
-    ++(guess ? guessed : plain);
+    const bool pays = gain.Pays(sequences_);
+    if (pays && to_read_ > 0) {
+      --to_read_;
+      Done({.sequences = sequences_, .drafted = true, .seconds = reading_seconds}, reading);
+    } else if (pays && guesses > 0) {
+      Done({.sequences = sequences_, .guesses = guesses, .accepted = accepted, .seconds = guessed_seconds}, guessed);
+    } else {
+      Done({.sequences = sequences_, .seconds = plain_seconds}, plain);
+    }
   }
   void Steps(int64_t count) {
-    guessed = plain = 0;
+    guessed = plain = reading = 0;
+    seconds = tokens = 0;
     for (int64_t i = 0; i < count; ++i) Step();
+  }
+  void BeginText() {
+    to_read_ = steps_to_read;
+    tokens_left_ = tokens_of_text;
   }
 
   GuessingGain gain;
-  int64_t guessed = 0, plain = 0;
+  int64_t guessed = 0, plain = 0, reading = 0;
+  double seconds = 0, tokens = 0;
 
  private:
+  void Done(const GuessingGain::Step& step, int64_t& count) {
+    gain.StepDone(step);
+    ++count;
+    seconds += step.seconds;
+    tokens += static_cast<double>(step.sequences + step.accepted);
+    if (tokens_of_text > 0 && (tokens_left_ -= 1 + step.accepted) <= 0) BeginText();
+  }
+
   const int64_t sequences_;
+  int64_t to_read_ = 0, tokens_left_ = 0;
 };
 
 TEST(GuessingGain, TriesBothBeforeItDecides) {
@@ -99,6 +120,38 @@ TEST(GuessingGain, PlainStepsForWantOfGuessesCountAsPlain) {
   machine.guesses = 6;
   machine.Steps(60);
   EXPECT_EQ(machine.plain, 0);
+}
+
+TEST(GuessingGain, StopsWhereADraftModelOnlyReads) {
+  Machine machine(1);
+  machine.steps_to_read = 1'000'000;
+  machine.reading_seconds = 0.070;  // each loses six tokens
+  machine.BeginText();
+  machine.Steps(1000);
+  EXPECT_LT(machine.reading, 100);
+  machine.Steps(10'000);
+  EXPECT_LT(machine.reading, 100) << "trials become rarer";
+  EXPECT_GT(machine.reading, 0) << "and never end";
+}
+
+TEST(GuessingGain, ADraftModelMayReadALongTextFirst) {
+  Machine machine(1);
+  machine.steps_to_read = 20;
+  machine.reading_seconds = 0.060;
+  machine.BeginText();
+  machine.Steps(1000);
+  EXPECT_EQ(machine.reading, 20);
+  EXPECT_GT(machine.guessed, 900);
+}
+
+TEST(GuessingGain, StopsWhereAnswersAreTooShortForWhatTheirPromptsCost) {
+  Machine machine(1);
+  machine.steps_to_read = 10;
+  machine.reading_seconds = 0.070;
+  machine.tokens_of_text = 30;  // four steps with guesses: 0.76 s an answer, and 0.3 s without
+  machine.BeginText();
+  machine.Steps(30'000);
+  EXPECT_LT(machine.seconds / machine.tokens, 1.1 * machine.plain_seconds);
 }
 
 TEST(GuessingGain, EachNumberOfSequencesHasItsOwn) {

@@ -65,6 +65,11 @@ cache::Sequence* ModelDrafter::SequenceOf(const Wanted& wanted) {
   return text.sequence.get();
 }
 
+absl::StatusOr<model::ForwardResult> ModelDrafter::Run(std::span<const model::SequenceStep> steps) {
+  ++passes_;
+  return runner_.Run(steps);
+}
+
 // Computes what the draft model has not seen of each text. The first guess of those that are complete goes to `drafts`.
 std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted> wanted,
                                                           std::vector<std::vector<int32_t>>& drafts) {
@@ -89,7 +94,7 @@ std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted
     if (completes) complete.push_back(i);
   }
   if (steps.empty()) return {};
-  absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
+  absl::StatusOr<model::ForwardResult> result = Run(steps);
   if (!result.ok()) return {};
   std::vector<Guessing> guessing;
   for (size_t row = 0; row < complete.size(); ++row) {
@@ -114,7 +119,7 @@ bool ModelDrafter::Extend(std::vector<Guessing>& guessing, std::vector<std::vect
                      .tokens = std::span<const int32_t>(drafts[one.index]).last(1),
                      .wanted = model::Rows::kLast});
   }
-  absl::StatusOr<model::ForwardResult> result = runner_.Run(steps);
+  absl::StatusOr<model::ForwardResult> result = Run(steps);
   if (!result.ok()) return false;
   for (size_t row = 0; row < guessing.size(); ++row) {
     Guessing& one = guessing[row];

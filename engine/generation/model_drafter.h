@@ -36,6 +36,7 @@ class ModelDrafter : public Drafter {
 
   std::vector<std::vector<int32_t>> Draft(std::span<const Wanted> wanted) override;
   void Forget(scheduler::SequenceId id) override { sequences_.erase(id); }
+  uint64_t passes() const override { return passes_; }
 
  private:
   struct Text {
@@ -54,6 +55,7 @@ class ModelDrafter : public Drafter {
   bool DropIdle();
   template <typename Attempt>
   auto WithRoom(Attempt attempt);
+  absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps);
   std::vector<Guessing> CatchUp(std::span<const Wanted> wanted, std::vector<std::vector<int32_t>>& drafts);
   bool Extend(std::vector<Guessing>& guessing, std::vector<std::vector<int32_t>>& drafts);
   bool Add(std::span<const float> logits, std::vector<int32_t>& draft) const;
@@ -64,6 +66,7 @@ class ModelDrafter : public Drafter {
   const Options options_;
   std::map<scheduler::SequenceId, Text> sequences_;
   int64_t calls_ = 0;
+  uint64_t passes_ = 0;
 };
 
 }  // namespace inferd::engine

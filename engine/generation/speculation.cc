@@ -10,6 +10,7 @@ void Speculation::Propose(std::span<const Candidate> candidates) {
   step_has_certain_ = false;
   step_begin_proposed_ = proposed_;
   step_begin_accepted_ = accepted_;
+  step_begin_passes_ = drafter_ == nullptr ? 0 : drafter_->passes();
   const auto add = [this](scheduler::SequenceId id, std::span<const int32_t> tokens, bool certain) {
     // A draft model may have more rows than the model has tokens.
     const auto end = std::find_if(tokens.begin(), tokens.end(),
@@ -78,6 +79,7 @@ void Speculation::StepDone(int64_t sequences, double seconds) {
   gain_.StepDone({.sequences = sequences,
                   .guesses = static_cast<int64_t>(proposed_ - step_begin_proposed_),
                   .accepted = static_cast<int64_t>(accepted_ - step_begin_accepted_),
+                  .drafted = drafter_->passes() > step_begin_passes_,
                   .seconds = seconds});
 }
 

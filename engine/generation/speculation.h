@@ -68,7 +68,7 @@ class Speculation {
   std::map<scheduler::SequenceId, int64_t> worth_;
   GuessingGain gain_;
   bool step_has_certain_ = false;  // what is known for certain tells nothing of guesses
-  uint64_t step_begin_proposed_ = 0, step_begin_accepted_ = 0;
+  uint64_t step_begin_proposed_ = 0, step_begin_accepted_ = 0, step_begin_passes_ = 0;
   uint64_t proposed_ = 0, accepted_ = 0;
 };
 

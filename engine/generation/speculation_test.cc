@@ -40,6 +40,32 @@ TEST(Speculation, LearnsHowManyGuessesAreWorthMaking) {
   EXPECT_EQ(speculation.accepted(), 8u + 0 + 1 + 2 + 4 + 3);
 }
 
+// A draft model that reads and never comes to an end.
+class ReadingDrafter : public Drafter {
+ public:
+  explicit ReadingDrafter(uint64_t& passes) : passes_(passes) {}
+  std::vector<std::vector<int32_t>> Draft(std::span<const Wanted> wanted) override {
+    ++passes_;
+    return std::vector<std::vector<int32_t>>(wanted.size());
+  }
+  void Forget(scheduler::SequenceId) override {}
+  uint64_t passes() const override { return passes_; }
+
+ private:
+  uint64_t& passes_;
+};
+
+TEST(Speculation, StopsWhereTheDrafterOnlyCosts) {
+  uint64_t passes = 0;
+  Speculation speculation({}, 100, std::make_unique<ReadingDrafter>(passes));
+  for (int step = 0; step < 1000; ++step) {
+    const uint64_t before = passes;
+    EXPECT_EQ(Guesses(speculation), 0u);
+    speculation.StepDone(/*sequences=*/1, /*seconds=*/passes > before ? 0.08 : 0.01);
+  }
+  EXPECT_LT(passes, 100u);
+}
+
 TEST(Speculation, StopsInALargeBatch) {
   Speculation speculation({.max_batch = 2}, 100, std::make_unique<NgramDrafter>());
   std::vector<Speculation::Candidate> candidates(2, {.id = 1, .tokens = kSevens, .most = 5});
