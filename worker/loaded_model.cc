@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <boost/json.hpp>
+#include <filesystem>
 #include <map>
 
 #include "config/base/log.h"
@@ -70,7 +71,10 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, c
     return InvalidArgument("its tokenizer is not that of {}", options.path);
   }
   if (model->spec().encoder) return InvalidArgument("{} generates nothing", model->spec().architecture);
-  loaded.draft_file_bytes = file->size_bytes();
+  std::error_code error;
+  if (!std::filesystem::equivalent(options.path, options.speculation.draft_path, error)) {
+    loaded.draft_file_bytes = file->size_bytes();
+  }
   device::DeviceOptions device{
       .threads = static_cast<int32_t>(options.threads),
       .context_tokens =

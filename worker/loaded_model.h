@@ -32,7 +32,7 @@ struct LoadedModel {
   output::AnswerFormat answer_format;                          // of the template
   std::string rank_template;                                   // with {query} and {document}; empty: the file has none
   std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
-  uint64_t draft_file_bytes = 0;
+  uint64_t draft_file_bytes = 0;                               // 0 also where one file is the model and its draft model
   int64_t file_time_unix_seconds = 0;
   int64_t loaded_unix_seconds = 0;
 

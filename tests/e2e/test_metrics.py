@@ -99,9 +99,13 @@ def test_the_bytes_of_pages_and_states_make_up_the_pool(tmp_path):
 def test_a_draft_models_pool_and_weights_are_shown(tmp_path, model_path):
     pool = 256 << 20
     plain = {"name": "plain", "path": str(model_path), "context": 1024, "kv_cache": {"bytes": pool}}
-    guessing = plain | {"name": "guessing", "speculation": {"kind": "draft", "draft_path": str(model_path)}}
+    another, same = tmp_path / "another.gguf", tmp_path / "same.gguf"
+    shutil.copy(model_path, another)
+    same.symlink_to(model_path)
+    guessing, itself = (plain | {"name": name, "speculation": {"kind": "draft", "draft_path": str(path)}}
+                        for name, path in (("guessing", another), ("itself", same)))
     wanted = {"model": "guessing", "prompt": "1, 2, 3,", "max_tokens": 400, "ignore_eos": True, "temperature": 0}
-    with Daemon(tmp_path, [plain, guessing]) as running, ThreadPoolExecutor() as pool_of_one:
+    with Daemon(tmp_path, [plain, guessing, itself]) as running, ThreadPoolExecutor() as pool_of_one:
         def value(metric, model="guessing"):
             return of_model(samples(running), f"inferd_{metric}", model)
 
@@ -109,6 +113,7 @@ def test_a_draft_models_pool_and_weights_are_shown(tmp_path, model_path):
         assert value("draft_kv_bytes") / value("draft_kv_pages") == value("kv_bytes") / value("kv_pages"), "the same model, so the same pages"
         assert 0 < value("draft_kv_bytes") <= pool / 8
         assert value("weights_bytes") == 2 * value("weights_bytes", "plain") == 2 * os.path.getsize(model_path)
+        assert value("weights_bytes", "itself") == value("weights_bytes", "plain"), "one file is in memory once"
         answer = pool_of_one.submit(running.post, "/v1/completions", wanted)
         assert wait_for(lambda: value("draft_kv_pages_used"), 30, "guesses") > 0
         assert answer.result()[0] == 200
