@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Measures inferd under load over HTTP, beside llama-server where its folder is given: tokens/s, time to the first token,
-gaps between tokens. One server runs at a time and they take turns, --runs times; medians are shown.
+gaps between tokens. One server is measured at a time and they take turns, --runs times; medians are shown.
 
     tests/bench/serve.py MODEL.gguf --peer "$(tests/bench/peers.sh --build)" --plot serve.png
     tests/bench/serve.py MODEL.gguf --only clients,interference --json results.json
+    tests/bench/serve.py MODEL.gguf --only speculation --runs 1
 
 It runs unattended: a request that hangs or fails is counted, a server that dies ends its turn alone, and the figures so
 far are in --json after each turn.
@@ -24,7 +25,7 @@ import streams
 from percentile import percentile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCENARIOS = ("clients", "mixed", "arrivals", "interference", "prefix")
+SCENARIOS = ("clients", "mixed", "arrivals", "interference", "prefix", "speculation")
 
 
 def summary(answers, seconds):
@@ -107,6 +108,45 @@ async def prefix(server, arguments):
     return out
 
 
+# A function twice, and the beginning of the next copy with its change, the name: small models, too, go on copying.
+CODE = """# The same function with another name.
+def {}(prices, rates, discounts):
+    result = 0
+    for price, rate, discount in zip(prices, rates, discounts):
+        if price < 0 or rate < 0:
+            raise ValueError("a price or a rate is below zero")
+        taxed = price + price * rate
+        reduced = taxed - taxed * discount
+        result = result + reduced
+    print("the sum of all prices is", result)
+    return result
+
+"""
+EDIT = CODE.format("total") + CODE.format("total_of_prices") + CODE[:CODE.index("{")] + "total_of_rates("
+ANSWERS = 5  # of each kind
+
+
+async def speculation(server, arguments):
+    """One client that has code repeated with a change, 128 tokens out: n-gram speculation beside none, in turns."""
+    plain, guessed = "code edit, 1 client", "code edit, n-gram speculation, 1 client"
+    if not isinstance(server, servers.Inferd):
+        return {plain: {}, guessed: {}}  # it has no such option
+    answers = {plain: [], guessed: []}
+    with server.another(speculation={"kind": "ngram"}) as guessing:
+        ports = dict(zip(answers, (server.port, guessing.port)))
+        for i in range(1 + ANSWERS):  # the first reads the prompt
+            for label, port in ports.items():
+                answer = await streams.stream(port, EDIT, 128)
+                if i > 0 or answer.error:
+                    answers[label].append(answer)
+    out = {}
+    for label, some in answers.items():
+        rates = [answer.completion_tokens / (answer.events[-1] - answer.arrived) for answer in some if not answer.error]
+        out[label] = summary(some, 1) | {"tokens_per_second": percentile(rates, 0.5)}
+    out[guessed]["speedup"] = out[guessed]["tokens_per_second"] / out[plain]["tokens_per_second"]
+    return out
+
+
 def measure(server, arguments):
     """All scenarios; those that failed are missing."""
     out = {}
@@ -117,7 +157,7 @@ def measure(server, arguments):
             began = time.monotonic()
             try:
                 out.update(asyncio.run(globals()[name](server, arguments)))
-            except (OSError, ArithmeticError, IndexError) as error:
+            except (OSError, RuntimeError, ArithmeticError, IndexError) as error:
                 print(f"  {server.name}, {name}: {type(error).__name__}: {error}", file=sys.stderr)
             print(f"  {server.name}, {name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         out["all"] = {"seconds_to_ready": server.seconds_to_ready, "resident_mib": server.resident_bytes() / 2**20}
@@ -141,12 +181,15 @@ def print_table(results):
             if row is None:
                 print(f"{test[:44]:<44} {name:<13} {'failed':>9}")
                 continue
+            if not row:
+                continue
             if test == "all":
                 print(f"{'start to ready; largest resident set':<44} {name:<13} {row['seconds_to_ready']:.2f} s; {row['resident_mib']:.0f} MiB")
                 continue
             print(f"{test[:44]:<44} {name:<13} {cell(row, 'tokens_per_second', 1)} {cell(row, 'ttft_p50', 1e3)} {cell(row, 'ttft_p95', 1e3)} "
                   f"{cell(row, 'gap_p50', 1e3)} {cell(row, 'gap_p99', 1e3)} {row['failed']:>7.0f}"
-                  + (f"   gap p99 {row['gap_ratio']:.2f}x that before" if "gap_ratio" in row else ""))
+                  + (f"   gap p99 {row['gap_ratio']:.2f}x that before" if "gap_ratio" in row else "")
+                  + (f"   {row['speedup']:.2f}x the tokens/s without" if "speedup" in row else ""))
     print("times in milliseconds; medians of the runs")
 
 

@@ -75,9 +75,14 @@ class Inferd(Server):
     name = "inferd"
     ready_path = "/ready"
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, **options):
+        """options: more keys of the model."""
         super().__init__(*arguments)
-        self.programs = folder
+        self.programs, self.options = folder, options
+
+    def another(self, **options):
+        """A server like this one but for these options."""
+        return Inferd(self.programs, self.model, self.sequences, self.context, self.threads, **options)
 
     def command(self, folder):
         config = {
@@ -86,7 +91,7 @@ class Inferd(Server):
             "models": [{
                 "name": "model", "path": str(pathlib.Path(self.model).resolve()), "context": self.context, "threads": self.threads,
                 "batch": {"max_sequences": self.sequences}, "queue": {"max_wait": "600s"},
-                "kv_cache": {"bytes": "1GiB"},
+                "kv_cache": {"bytes": "1GiB"}, **self.options,
             }],
         }
         pathlib.Path(f"{folder}/inferd.yaml").write_text(json.dumps(config))

@@ -32,11 +32,14 @@ def test_a_wrong_argument_is_named_at_once(model_path, arguments, text):
 
 def test_a_short_run_gives_a_table_and_figures(model_path, tmp_path):
     figures = tmp_path / "figures.json"
-    result = serve(model_path, "--runs", "1", "--clients", "2", "--requests", "1", "--only", "clients,arrivals", "--arrivals", "2",
-                   "--rate", "5", "--json", str(figures))
+    result = serve(model_path, "--runs", "1", "--clients", "2", "--requests", "1", "--only", "clients,arrivals,speculation",
+                   "--arrivals", "2", "--rate", "5", "--json", str(figures))
     assert result.returncode == 0, result.stderr
     rows = {line[:44].strip(): line[44:].split() for line in result.stdout.splitlines()}
     medians = json.loads(figures.read_text())["medians"]["inferd"]
     for test in ("2 clients", "5/s arrive, 20..4000 tokens"):
         assert medians[test]["failed"] == 0 and medians[test]["tokens_per_second"] > 0 and medians[test]["ttft_p95"] > 0
         assert rows[test][0] == "inferd" and rows[test][-1] == "0"
+    edit = medians["code edit, n-gram speculation, 1 client"]
+    assert edit["failed"] == 0 and edit["speedup"] > 0
+    assert rows["code edit, n-gram speculation, 1 client"][-3:] == ["the", "tokens/s", "without"]
