@@ -30,11 +30,14 @@ int64_t DraftTokens(const EngineOptions& options, const model::DecoderSpec& spec
   return std::max(kPromptRows, options.speculation.max_tokens * options.speculation.max_batch);
 }
 
-scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options, const model::DecoderSpec& spec) {
+scheduler::SchedulerOptions SchedulerOptionsOf(const EngineOptions& options, const device::Device& device) {
+  const model::DecoderSpec& spec = device.model().spec();
+  const bool keeps_states = model::HasRecurrentState(spec) && device.options().cache.prefix_reuse;
   return {.max_sequences = options.max_sequences,
           .prefill_tokens = options.prefill_tokens,
           .max_result_rows = options.max_sequences + kPromptRows,
-          .draft_tokens = DraftTokens(options, spec)};
+          .draft_tokens = DraftTokens(options, spec),
+          .state_page_tokens = keeps_states ? kernels::kPageTokens : 0};
 }
 
 std::vector<int32_t> Sorted(std::vector<int32_t> tokens) {
@@ -110,7 +113,7 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
       runner_(*device_),
       draft_device_(std::move(draft)),
       draft_runner_(draft_device_ == nullptr ? nullptr : std::make_unique<DeviceRunner>(*draft_device_)),
-      core_({.scheduler = SchedulerOptionsOf(options, device_->model().spec()),
+      core_({.scheduler = SchedulerOptionsOf(options, *device_),
              .limits = limits,
              .queue = LimitsOf(options),
              .rates = options.rates,

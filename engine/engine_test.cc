@@ -45,7 +45,8 @@ class Reader {
 
 class EngineTest : public testing::Test {
  protected:
-  void Create(EngineOptions options) {
+  void Create(EngineOptions options, std::string bytes = model::TestingModel::Llama().Bytes()) {
+    bytes_ = std::move(bytes);
     model_ = *model::LoadBytes(bytes_);
     device::DeviceOptions device{.threads = 1, .context_tokens = 256, .cache = {.bytes = 8 << 20}};
     SizeDevice(options, model_->spec(), device);
@@ -63,7 +64,7 @@ class EngineTest : public testing::Test {
     return engine_->Embed({.inputs = {{5, 6, 7}, {8}}, .done = std::move(done)});
   }
 
-  const std::string bytes_ = model::TestingModel::Llama().Bytes();
+  std::string bytes_;
   std::shared_ptr<const model::Model> model_;
   std::unique_ptr<Engine> engine_;
 };
@@ -77,6 +78,22 @@ TEST_F(EngineTest, AnswersARequest) {
   EXPECT_EQ(engine_->Drain(Clock::System().Now() + std::chrono::minutes(1)), 0u);
   EXPECT_EQ(engine_->Stats().generation_tokens, 4u);
   EXPECT_EQ(engine_->Stats().requests_running, 0u);
+}
+
+TEST_F(EngineTest, AModelWithARecurrentStateComputesAPromptOnce) {
+  for (const model::TestingModel& model :
+       {model::TestingModel::Lfm2(), model::TestingModel::Mamba2(), model::TestingModel::Qwen35()}) {
+    Create({}, model.Bytes());
+    std::vector<int32_t> prompt;
+    for (int32_t i = 0; i < 100; ++i) prompt.push_back(3 + i * 7 % 50);
+    Reader several, one;
+    ASSERT_TRUE(engine_->Submit({.prompt = prompt, .choices = 4, .max_tokens = 1}, several.queue).ok());
+    EXPECT_EQ(several.WaitForEnd().cached_prompt_tokens, 0u);
+    ASSERT_TRUE(engine_->Submit({.prompt = prompt, .max_tokens = 1}, one.queue).ok());
+    EXPECT_EQ(one.WaitForEnd().cached_prompt_tokens, 64u);
+    EXPECT_EQ(engine_->Drain(Clock::System().Now() + std::chrono::minutes(1)), 0u);
+    EXPECT_EQ(engine_->Stats().step_tokens.sum, (100 + 3 * 36) + 36) << "each choice the page that is not full";
+  }
 }
 
 TEST_F(EngineTest, AnInvalidRequestIsRefusedAndCounted) {

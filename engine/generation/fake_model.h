@@ -1,5 +1,5 @@
 // A model for tests whose logits are a hash of all tokens of the sequence, read back from the KV cache's pages: a page
-// that is lost, shared wrongly or not copied changes the answer.
+// that is lost, shared wrongly or not copied changes the answer. A recurrent one reads them from the state alone.
 //
 //   FakeModel model({.blocks = 8});
 //   Core core(options, model, model.cache(), FakeModel::Vocabulary(), kernels, clock);
@@ -26,16 +26,19 @@ class FakeModel : public StepRunner {
     int64_t blocks = 64;
     int64_t max_sequences = 32;
     bool prefix_reuse = true;
+    bool recurrent = false;
   };
 
   explicit FakeModel(const Options& options) {
     cache::CacheLayout layout;
     layout.groups = {{.window = 0, .layers = {0}}};
     layout.page_bytes = {kPageBytes};
-    layout.state_bytes = {0};
-    cache_ = *cache::KvCache::Create(layout, {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes),
-                                              .max_sequences = options.max_sequences,
-                                              .prefix_reuse = options.prefix_reuse});
+    layout.state_bytes = {options.recurrent ? kStateBytes : 0};
+    const int64_t states = options.recurrent ? (options.max_sequences + (options.prefix_reuse ? 16 : 0)) : 0;
+    cache_ = *cache::KvCache::Create(
+        layout, {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes + states * kStateBytes),
+                 .max_sequences = options.max_sequences,
+                 .prefix_reuse = options.prefix_reuse});
   }
 
   cache::KvCache& cache() { return *cache_; }
@@ -55,13 +58,18 @@ class FakeModel : public StepRunner {
     rows_.clear();
     int64_t count = 0;
     for (const model::SequenceStep& step : steps) {
+      tokens += std::ssize(step.tokens);
       const void* const* pages = step.sequence->pages(0);
       for (size_t i = 0; i < step.tokens.size(); ++i) {
         const int64_t position = step.sequence->length() + static_cast<int64_t>(i);
         Slot(pages, position) = step.tokens[i];
+        if (auto* state = static_cast<uint64_t*>(step.sequence->state(0))) {
+          if (position == 0) *state ^= kHashBegin;
+          *state = Extend(*state, step.tokens[i]);
+        }
         const bool last = i + 1 == step.tokens.size();
         if (step.wanted == model::Rows::kAll || (step.wanted == model::Rows::kLast && last)) {
-          AddRow(pages, position);
+          AddRow(*step.sequence, position);
           ++count;
         }
       }
@@ -70,26 +78,37 @@ class FakeModel : public StepRunner {
     return model::ForwardResult(count, kVocabulary, rows_);
   }
 
-  int64_t runs = 0;
+  int64_t runs = 0, tokens = 0;  // passes, and what they computed
   std::function<void()> while_running = [] {};
   int32_t poison = -1;  // a sequence that ends with this token gives NaN
 
  private:
-  static constexpr int64_t kPageBytes = kernels::kPageTokens * sizeof(int32_t);
+  static constexpr int64_t kPageBytes = kernels::kPageTokens * sizeof(int32_t), kStateBytes = 64;
+  static constexpr uint64_t kHashBegin = 1469598103934665603u;
+
+  static uint64_t Extend(uint64_t hash, int32_t token) {
+    return (hash ^ static_cast<uint64_t>(token)) * 1099511628211u;
+  }
 
   static int32_t& Slot(const void* const* pages, int64_t position) {
     void* page = const_cast<void*>(pages[position / kernels::kPageTokens]);
     return static_cast<int32_t*>(page)[position % kernels::kPageTokens];
   }
 
-  void AddRow(const void* const* pages, int64_t position) {
-    uint64_t hash = 1469598103934665603u;
-    for (int64_t i = 0; i <= position; ++i) hash = (hash ^ static_cast<uint64_t>(Slot(pages, i))) * 1099511628211u;
+  static uint64_t HashOf(const cache::Sequence& sequence, int64_t position) {
+    if (const auto* state = static_cast<const uint64_t*>(sequence.state(0))) return *state;
+    uint64_t hash = kHashBegin;
+    for (int64_t i = 0; i <= position; ++i) hash = Extend(hash, Slot(sequence.pages(0), i));
+    return hash;
+  }
+
+  void AddRow(const cache::Sequence& sequence, int64_t position) {
+    const uint64_t hash = HashOf(sequence, position);
     for (int32_t token = 0; token < kVocabulary; ++token) {
       const uint64_t mixed = (hash ^ static_cast<uint64_t>(token)) * 0x9E3779B97F4A7C15u;
       float logit = static_cast<float>(mixed >> 40) / static_cast<float>(1 << 24) * 8 - 4;
       if (token == kEnd) logit -= 2;
-      rows_.push_back(Slot(pages, position) == poison ? std::nanf("") : logit);
+      rows_.push_back(Slot(sequence.pages(0), position) == poison ? std::nanf("") : logit);
     }
   }
 

@@ -1,6 +1,7 @@
 // A request's answer is the same alone and in company: hundreds of random requests with all kinds of sampling, arrivals
-// and cancellations, in pools so small that they preempt each other, with chunks of 1 to 512 tokens, with and without
-// prefix reuse and guesses, token for token and log-probability bit for bit.
+// and cancellations, by models with and without a recurrent state, in pools so small that they preempt each other, with
+// chunks of 1 to 512 tokens, with and without prefix reuse and guesses, token for token and log-probability bit for
+// bit.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -17,12 +18,13 @@ namespace {
 const kernels::Kernels& kKernels = *kernels::SelectKernels(nullptr);
 
 struct Engine {
-  Engine(int64_t blocks, int64_t prefill_tokens, int64_t max_sequences, bool prefix_reuse, bool guesses)
-      : model({.blocks = blocks, .max_sequences = max_sequences, .prefix_reuse = prefix_reuse}),
+  Engine(int64_t blocks, int64_t prefill_tokens, int64_t max_sequences, bool prefix_reuse, bool guesses, bool recurrent)
+      : model({.blocks = blocks, .max_sequences = max_sequences, .prefix_reuse = prefix_reuse, .recurrent = recurrent}),
         core({.scheduler = {.max_sequences = max_sequences,
                             .prefill_tokens = prefill_tokens,
                             .max_result_rows = max_sequences + 3,
-                            .draft_tokens = guesses ? 9 : 0},
+                            .draft_tokens = guesses ? 9 : 0,
+                            .state_page_tokens = recurrent ? kernels::kPageTokens : 0},
               .limits = {.vocabulary_size = FakeModel::kVocabulary,
                          .context_tokens = 512,
                          .pool_tokens = blocks * kernels::kPageTokens},
@@ -37,7 +39,8 @@ struct Engine {
 };
 
 Transcript Alone(const GenerationRequest& request) {
-  Engine engine(/*blocks=*/64, /*prefill_tokens=*/512, /*max_sequences=*/8, /*prefix_reuse=*/false, /*guesses=*/false);
+  Engine engine(/*blocks=*/64, /*prefill_tokens=*/512, /*max_sequences=*/8, /*prefix_reuse=*/false, /*guesses=*/false,
+                /*recurrent=*/false);
   auto queue = std::make_shared<EventQueue>(1 << 24, [] {});
   engine.core.Submit(1, request, queue, engine.clock.Now());
   while (engine.core.Step()) {
@@ -53,11 +56,13 @@ struct Submitted {
 };
 
 // Returns how many preemptions there were.
-uint64_t RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed << ", chunks of " << prefill_tokens);
+uint64_t RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse, bool recurrent) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed << ", chunks of " << prefill_tokens
+                                  << (recurrent ? ", recurrent" : ""));
   constexpr RequestId kRequests = 60;
   RandomRequests random(seed, {.vocabulary = FakeModel::Vocabulary(), .slides_at = 512});
-  Engine engine(/*blocks=*/8, prefill_tokens, /*max_sequences=*/6, prefix_reuse, /*guesses=*/seed % 3 != 0);
+  Engine engine(/*blocks=*/8, prefill_tokens, /*max_sequences=*/6, prefix_reuse,
+                /*guesses=*/!recurrent && seed % 3 != 0, recurrent);
   std::map<RequestId, Submitted> submitted;
   RequestId next = 1;
   while (next <= kRequests || !engine.core.idle()) {
@@ -92,8 +97,10 @@ TEST(SameBits, ARequestGetsTheSameAnswerAloneAndInCompany) {
   uint32_t seed = 0;
   for (int64_t prefill_tokens : {1, 7, 64, 130, 512}) {
     for (bool prefix_reuse : {false, true}) {
-      preemptions += RunTogether(++seed, prefill_tokens, prefix_reuse);
-      if (HasFailure()) return;
+      for (bool recurrent : {false, true}) {
+        preemptions += RunTogether(++seed, prefill_tokens, prefix_reuse, recurrent);
+        if (HasFailure()) return;
+      }
     }
   }
   EXPECT_GT(preemptions, 20u) << "the pool was too large to test anything";

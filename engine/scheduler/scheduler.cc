@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/scheduler/state_stops.h"
 
 namespace inferd::scheduler {
 namespace {
@@ -26,8 +27,12 @@ int64_t TokensLeft(const Sequence& sequence, double mean) {
 
 void Scheduler::Add(const SequenceSpec& spec) {
   CHECK(spec.tokens >= 1);
-  const bool added = sequences_.emplace(spec.id, Sequence{.spec = spec, .tokens = spec.tokens}).second;
+  const auto [place, added] = sequences_.emplace(spec.id, Sequence{.spec = spec, .tokens = spec.tokens});
   CHECK(added);
+  if (options_.state_page_tokens == 0 || !spec.shared_prefix) return;
+  // A leader that has gone past has stopped there for nobody, and left no state.
+  const Sequence* leader = Find(spec.shared_prefix->leader);
+  if (leader != nullptr && leader->computed > spec.shared_prefix->tokens) place->second.spec.shared_prefix.reset();
 }
 
 void Scheduler::Cancel(SequenceId id) {
@@ -226,11 +231,14 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
   std::erase_if(prefilling, [](const Sequence* sequence) { return sequence->state != SequenceState::kPrefill; });
   int64_t spare_rows = options_.max_result_rows - options_.max_sequences;
   int64_t unplanned_rows = spare_rows;
+  const Stops stops = StopsForFollowers();
   std::vector<Prompt> prompts;
   for (const Sequence* sequence : prefilling) {
-    const int64_t pending =
-        sequence->spec.all_rows ? std::min(sequence->pending(), unplanned_rows) : sequence->pending();
-    if (sequence->spec.all_rows) unplanned_rows -= pending;
+    int64_t pending = TokensToStop(*sequence, stops);
+    if (sequence->spec.all_rows) {
+      pending = std::min(pending, unplanned_rows);
+      unplanned_rows -= pending;
+    }
     prompts.push_back({.pending = pending,
                        .length = sequence->tokens - sequence->cached,
                        .priority = EffectivePriority(*sequence),
@@ -239,7 +247,8 @@ void Scheduler::PlanPrefills(StepPlan& plan) {
   ShareBudget(BurstBudget(options_.prefill_tokens, rates_, Decoding(plan), prompts), prompts);
   for (size_t i = 0; i < prompts.size(); ++i) {
     Sequence& sequence = *prefilling[i];
-    const int64_t count = sequence.spec.all_rows ? std::min(prompts[i].given, spare_rows) : prompts[i].given;
+    const int64_t given = sequence.spec.all_rows ? std::min(prompts[i].given, spare_rows) : prompts[i].given;
+    const int64_t count = StopAtPage(sequence.computed, given, options_.state_page_tokens);
     // A victim of this very loop is preempted by now.
     if (count == 0 || sequence.state != SequenceState::kPrefill) continue;
     if (!ReserveOrPreempt(sequence, count, plan)) continue;
@@ -276,14 +285,6 @@ void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
 }
 
 // --------------------------------------------------------------------------------------------------------- the memory
-
-// The leader is ahead in the queue or running, so waiting for it ends.
-bool Scheduler::WaitsForLeader(const Sequence& sequence) const {
-  if (!sequence.spec.shared_prefix) return false;
-  const Sequence* leader = Find(sequence.spec.shared_prefix->leader);
-  return leader != nullptr && leader->state != SequenceState::kDecode && RanksBefore(*leader, sequence) &&
-         leader->computed < sequence.spec.shared_prefix->tokens;
-}
 
 // Beside the rest of the running prompts, and a page more for each running sequence to grow.
 int64_t Scheduler::FreeBlocks(int64_t running) const {

@@ -12,7 +12,8 @@
 // bounded further, so that a step takes less than twice as long as without it; it takes longer where there are more
 // prompts than streams, or several that are short. Where the cache has no room for a running sequence, the youngest of
 // the lowest priority gives way: it loses its pages and computes its tokens again later. A waiting sequence takes the
-// place of a running one only where its priority is better.
+// place of a running one only where its priority is better. A prompt's work stops where the prefix cache can keep its
+// recurrent state.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +31,12 @@
 namespace inferd::scheduler {
 
 struct SchedulerOptions {
-  int64_t max_sequences = 32;    // running at once
-  int64_t prefill_tokens = 256;  // of one step
-  int64_t max_result_rows = 40;  // of one step; those over max_sequences are for sequences that want all rows
-  int64_t draft_tokens = 0;      // guesses that one step checks, in addition to all else
-  double ageing_seconds = 10;    // of waiting make a priority one class better
+  int64_t max_sequences = 32;     // running at once
+  int64_t prefill_tokens = 256;   // of one step
+  int64_t max_result_rows = 40;   // of one step; those over max_sequences are for sequences that want all rows
+  int64_t draft_tokens = 0;       // guesses that one step checks, in addition to all else
+  int64_t state_page_tokens = 0;  // of models with a recurrent state, which is kept at pages' ends alone; 0: of others
+  double ageing_seconds = 10;     // of waiting make a priority one class better
 };
 
 // Tokens first .. first + count - 1 of a sequence are to be computed; the last `drafts` of them are guesses.
@@ -89,6 +91,7 @@ class Scheduler {
 
  private:
   using Ranked = std::vector<Sequence*>;
+  using Stops = std::map<SequenceId, int64_t>;  // tokens of a leader after which its followers go on
 
   // Sequences that are waiting, or running, best first: effective priority, then arrival.
   Ranked Waiting();
@@ -103,6 +106,8 @@ class Scheduler {
   void PlanPrefills(StepPlan& plan);
   void PlanDrafts(StepPlan& plan);
   bool WaitsForLeader(const Sequence& sequence) const;
+  Stops StopsForFollowers() const;
+  int64_t TokensToStop(const Sequence& sequence, const Stops& stops) const;
   bool Admit(Sequence& sequence, int64_t running);
   bool Displace(const Sequence& by, int64_t running, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);

@@ -77,7 +77,14 @@ struct Case {
   uint32_t arrival_one_in;  // steps
   bool outgrows = false;    // a sequence may be larger than the pool
   bool flood = false;       // nearly all requests have a high priority
+  int64_t state_page_tokens = 0;
 };
+
+SchedulerOptions OptionsOf(const Case& with) {
+  SchedulerOptions options = kOptions;
+  options.state_page_tokens = with.state_page_tokens;
+  return options;
+}
 
 class RandomLoad {
  public:
@@ -124,7 +131,7 @@ class RandomLoad {
     if (Chance(10)) spec.deadline = clock_.Now() + std::chrono::milliseconds(random_() % 30000);
     if (Chance(10)) spec.all_rows = true;
     if (Chance(4) && !requests_.empty()) {
-      spec.shared_prefix = SharedPrefix{requests_.begin()->first, static_cast<int64_t>(random_() % 500)};
+      spec.shared_prefix = SharedPrefix{.leader = requests_.begin()->first, .tokens = UpTo(500) - 1};
     }
     return spec;
   }
@@ -299,7 +306,7 @@ class RandomLoad {
   std::mt19937 random_{20261129};
   FakeClock clock_;
   ExactMemory memory_;
-  Scheduler scheduler_{kOptions, memory_};
+  Scheduler scheduler_{OptionsOf(case_), memory_};
   std::map<SequenceId, Request> requests_;
   SequenceId last_id_ = 0;
 };
@@ -334,6 +341,12 @@ TEST(SchedulerProperties, HoldInTinyPoolsAndFloods) {
        .longest_answer = 100,
        .arrival_one_in = 15,
        .outgrows = true},
+      {.name = "recurrent",
+       .blocks = 24,
+       .longest_prompt = 1000,
+       .longest_answer = 100,
+       .arrival_one_in = 12,
+       .state_page_tokens = 64},
       {.name = "flood", .blocks = 40, .longest_prompt = 300, .longest_answer = 60, .arrival_one_in = 6, .flood = true},
   };
   for (const Case& c : cases) {

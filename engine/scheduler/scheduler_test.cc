@@ -212,6 +212,33 @@ TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
   EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 14 * 40) << "the next one computes it";
 }
 
+TEST_F(SchedulerTest, PromptsOfARecurrentModelStopAtTheirLastPage) {
+  Create(100, {.state_page_tokens = 64});
+  for (SequenceId id : {1, 2, 3, 4}) Add(id, 100);
+  EXPECT_EQ(Step(), (Counts{{1, 64}, {2, 64}, {3, 64}, {4, 64}})) << "what one leaves of the budget, others take";
+  EXPECT_EQ(Step(), (Counts{{1, 36}, {2, 36}, {3, 36}, {4, 36}}));
+}
+
+TEST_F(SchedulerTest, ALeaderWithARecurrentStateStopsWhereAFollowerParts) {
+  Create(100, {.state_page_tokens = 64});
+  Add(1, 500);
+  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 500 + 108);
+  EXPECT_EQ(Step(), (Counts{{1, 192}}));
+  memory_->cached[2] = 192;
+  EXPECT_EQ(Step(), (Counts{{1, 192}, {2, 64}})) << "64 of 256 to the second, whose last page ends there";
+}
+
+TEST_F(SchedulerTest, ALeaderThatHasGoneOnLeftNoRecurrentState) {
+  Create(100, {.state_page_tokens = 64});
+  Add(1, 500);
+  EXPECT_EQ(Step(), (Counts{{1, 256}}));
+  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
+  scheduler_->Add({.id = 3, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 244 + 300 + 44);
+  EXPECT_TRUE(Step().contains(2));
+}
+
 TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
   Create(2);
   Add(1, 1000);

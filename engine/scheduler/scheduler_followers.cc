@@ -1,0 +1,38 @@
+// Who waits for the beginning of another's prompt, and where that one stops for it.
+#include <algorithm>
+
+#include "engine/scheduler/scheduler.h"
+#include "engine/scheduler/state_stops.h"
+
+namespace inferd::scheduler {
+
+// The leader is ahead in the queue or running, so waiting for it ends.
+bool Scheduler::WaitsForLeader(const Sequence& sequence) const {
+  if (!sequence.spec.shared_prefix) return false;
+  const Sequence* leader = Find(sequence.spec.shared_prefix->leader);
+  return leader != nullptr && leader->state != SequenceState::kDecode && RanksBefore(*leader, sequence) &&
+         leader->computed < sequence.spec.shared_prefix->tokens;
+}
+
+// Other models' pages serve wherever the work stops.
+Scheduler::Stops Scheduler::StopsForFollowers() const {
+  Stops stops;
+  if (options_.state_page_tokens == 0) return stops;
+  for (const auto& [id, sequence] : sequences_) {
+    if (!sequence.waiting() || !WaitsForLeader(sequence)) continue;
+    const auto [leader, shared] = *sequence.spec.shared_prefix;
+    const auto [place, first] = stops.try_emplace(leader, shared);
+    if (!first) place->second = std::min(place->second, shared);
+  }
+  return stops;
+}
+
+// Tokens of a prompt that a step takes at most.
+int64_t Scheduler::TokensToStop(const Sequence& sequence, const Stops& stops) const {
+  const int64_t tokens = TokensToLastPage(sequence.computed, sequence.tokens, options_.state_page_tokens);
+  const auto stop = stops.find(sequence.spec.id);
+  if (stop == stops.end() || stop->second <= sequence.computed) return tokens;
+  return std::min(tokens, stop->second - sequence.computed);
+}
+
+}  // namespace inferd::scheduler
