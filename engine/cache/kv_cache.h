@@ -54,6 +54,8 @@ struct CacheLayout {
 struct PrefixKey {
   uint64_t adapter = 0;
   uint64_t tenant_salt = 0;
+
+  bool operator==(const PrefixKey&) const = default;
 };
 
 struct CacheStats {

@@ -86,19 +86,21 @@ void Core::StartChoice(Request& request, uint32_t index) {
   std::vector<int32_t> scratch;
   const bool all_rows = WantsAllRows(active);
   const bool reuse_prefix = options_.prefix_reuse && !all_rows;
-  memory_.Describe(
-      id, {.tokens = &tokens, .key = {.tenant_salt = request.request.cache_salt}, .reuse_prefix = reuse_prefix});
-  scheduler_.Add(
-      {.id = id,
-       .tokens = static_cast<int64_t>(tokens.size()),
-       .most_tokens =
-           static_cast<int64_t>(request.request.prompt.size()) + MostTokens(request.request, options_.limits),
-       .priority = request.request.priority,
-       .arrival = request.arrival,
-       .deadline = request.request.deadline,
-       .shared_prefix =
-           reuse_prefix ? leaders_.Join(id, tokens.view().All(scratch), request.request.cache_salt) : std::nullopt,
-       .all_rows = all_rows});
+  std::optional<scheduler::SharedPrefix> shared;
+  if (reuse_prefix) shared = leaders_.Join(id, tokens.view().All(scratch), request.request.cache_salt);
+  memory_.Describe(id, {.tokens = &tokens,
+                        .key = {.tenant_salt = request.request.cache_salt},
+                        .reuse_prefix = reuse_prefix,
+                        .shared_prefix = shared});
+  scheduler_.Add({.id = id,
+                  .tokens = static_cast<int64_t>(tokens.size()),
+                  .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
+                                 MostTokens(request.request, options_.limits),
+                  .priority = request.request.priority,
+                  .arrival = request.arrival,
+                  .deadline = request.request.deadline,
+                  .shared_prefix = shared,
+                  .all_rows = all_rows});
   request.sequences.push_back(id);
 }
 

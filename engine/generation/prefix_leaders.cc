@@ -5,6 +5,11 @@
 #include "kernels/kernels.h"
 
 namespace inferd::engine {
+namespace {
+
+constexpr size_t kLeastTail = 16;  // tokens that are worth a step of waiting
+
+}  // namespace
 
 std::optional<scheduler::SharedPrefix> PrefixLeaders::Join(scheduler::SequenceId id, std::span<const int32_t> tokens,
                                                            uint64_t salt) {
@@ -18,6 +23,17 @@ std::optional<scheduler::SharedPrefix> PrefixLeaders::Join(scheduler::SequenceId
       led.push_back(hash);
     } else {
       shared = {.leader = leader->second, .tokens = static_cast<int64_t>(page)};
+    }
+  }
+  const size_t whole = (tokens.size() - 1) / kernels::kPageTokens * kernels::kPageTokens;
+  const size_t tail = tokens.size() - 1 - whole;
+  if (tail >= kLeastTail) {
+    hash = absl::HashOf(hash, absl::MakeConstSpan(tokens.data() + whole, tail));
+    const auto [leader, first] = leaders_.try_emplace(hash, id);
+    if (first) {
+      led.push_back(hash);
+    } else {
+      shared = {.leader = leader->second, .tokens = static_cast<int64_t>(whole), .tail = static_cast<int64_t>(tail)};
     }
   }
   if (!led.empty()) led_[id] = std::move(led);

@@ -1,7 +1,7 @@
 // Which of the prompts that are being computed has a beginning in common with a new one: the new one waits for it and
-// takes the pages from the prefix cache instead of computing them a second time.
+// takes the pages from the prefix cache, or from the other sequence itself, instead of computing them a second time.
 //
-//   std::optional<SharedPrefix> shared = leaders.Join(id, tokens, salt);   // by whole pages, fewer than all tokens
+//   std::optional<SharedPrefix> shared = leaders.Join(id, tokens, salt);   // whole pages, or all but the last token
 //   leaders.Leave(id);                                                     // its prompt is computed, or it has ended
 #pragma once
 

@@ -27,6 +27,28 @@ TEST(PrefixLeaders, NeverAllTokensOfAPrompt) {
   EXPECT_EQ(leaders.Join(2, Prompt(128, 0, 1), 0)->tokens, 64) << "the last token's logits must be computed";
 }
 
+TEST(PrefixLeaders, EqualPromptsShareAllButTheLastToken) {
+  struct Case {
+    size_t tokens;
+    int64_t pages, tail;
+  };
+  for (const Case& c : {Case{17, 0, 16}, {100, 64, 35}, {128, 64, 63}, {200, 192, 0}}) {
+    PrefixLeaders leaders;
+    leaders.Join(1, Prompt(c.tokens, 0, 1), 0);
+    const auto shared = leaders.Join(2, Prompt(c.tokens, 0, 1), 0);
+    ASSERT_TRUE(shared) << c.tokens;
+    EXPECT_EQ(shared->tokens, c.pages);
+    EXPECT_EQ(shared->tail, c.tail) << "fewer than 16 tokens are not worth waiting for";
+    leaders.Leave(1);
+    EXPECT_FALSE(leaders.Join(3, Prompt(c.tokens, 0, 1), 0));
+  }
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(16, 0, 1), 0);
+  leaders.Join(2, Prompt(40, 0, 1), 0);
+  EXPECT_FALSE(leaders.Join(3, Prompt(16, 0, 1), 0));
+  EXPECT_FALSE(leaders.Join(4, Prompt(41, 0, 1), 0)) << "another length";
+}
+
 TEST(PrefixLeaders, TheLongestBeginningCounts) {
   PrefixLeaders leaders;
   leaders.Join(1, Prompt(100, 0, 1), 0);

@@ -10,6 +10,58 @@ namespace {
 
 class PromptSharing : public CoreTest {};
 
+TEST_F(PromptSharing, ChoicesGoOnFromTheFirstWhereItHasComputedAllButTheLastTokenOfThePrompt) {
+  struct Case {
+    int32_t prompt;
+    uint32_t choices;
+    bool recurrent;
+    int64_t max_sequences, tokens;
+  };
+  const Case cases[] = {
+      {100, 4, false, 32, 100 + 3},
+      {100, 4, true, 32, 100 + 3},
+      {40, 16, true, 32, 40 + 15},      // no page is full
+      {200, 4, true, 32, 200 + 3 * 8},  // the last page is not worth a step of waiting
+      {10, 4, true, 32, 4 * 10},
+      {100, 4, true, 2, 100 + 1 + 2 * 36},  // the others come when the first has gone on
+      {100, 4, true, 1, 100 + 3 * 36},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.prompt << " tokens, " << c.choices << " choices, recurrent " << c.recurrent);
+    GenerationRequest request{.prompt = Prompt(c.prompt), .seed = 5, .choices = c.choices, .max_tokens = 1};
+    Create({.prefix_reuse = false, .recurrent = c.recurrent});
+    const Transcript alone = Complete(request);
+    EXPECT_EQ(model_->tokens, c.prompt * static_cast<int64_t>(c.choices));
+    Create({.recurrent = c.recurrent},
+           {.max_sequences = c.max_sequences, .state_page_tokens = c.recurrent ? kernels::kPageTokens : 0});
+    EXPECT_EQ(Complete(request).choices, alone.choices);
+    EXPECT_EQ(model_->tokens, c.tokens);
+    EXPECT_EQ(core_->statistics().cache.blocks_used, 0);
+  }
+}
+
+TEST_F(PromptSharing, OnlyEqualTextsOfOneTenantGoOnFromEachOther) {
+  Create({});
+  std::vector<std::shared_ptr<EventQueue>> queues;
+  GenerationRequest request{.prompt = Prompt(50), .max_tokens = 1};
+  queues.push_back(Submit(1, request));
+  queues.push_back(Submit(2, request));  // goes on from the first
+  request.cache_salt = 9;
+  queues.push_back(Submit(3, request));
+  request.prompt[20] = 3;
+  queues.push_back(Submit(4, request));
+  while (core_->Step()) {
+  }
+  EXPECT_EQ(model_->tokens, 50 + 1 + 50 + 50);
+  std::vector<uint32_t> cached;
+  for (const auto& queue : queues) {
+    Transcript transcript;
+    transcript.Read(*queue);
+    cached.push_back(transcript.cached_prompt_tokens);
+  }
+  EXPECT_THAT(cached, testing::ElementsAre(0, 49, 0, 0));
+}
+
 TEST_F(PromptSharing, ARecurrentModelFindsARepeatedPromptAndTheNextTurn) {
   for (const int64_t prefill_tokens : {7, 90, 256}) {
     SCOPED_TRACE(testing::Message() << "chunks of " << prefill_tokens);

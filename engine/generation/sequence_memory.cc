@@ -1,20 +1,40 @@
 // Each method is one call of the cache.
 #include "engine/generation/sequence_memory.h"
 
+#include <algorithm>
+
 #include "config/base/status.h"
 
 namespace inferd::engine {
 
+// The sequence that has just computed all that it shares with this one, and nothing more.
+const cache::Sequence* SequenceMemory::LeaderOf(const Description& description) const {
+  if (!description.shared_prefix) return nullptr;
+  const auto found = sequences_.find(description.shared_prefix->leader);
+  if (found == sequences_.end() || found->second->length() != description.shared_prefix->end()) return nullptr;
+  const Description& leader = descriptions_.at(found->first);
+  const size_t shared = static_cast<size_t>(found->second->length());
+  if (!(leader.key == description.key) || description.tokens->size() <= shared) return nullptr;
+  std::vector<int32_t> scratch, leaders_scratch;
+  const bool same = std::ranges::equal(description.tokens->view().Piece(0, shared, scratch),
+                                       leader.tokens->view().Piece(0, shared, leaders_scratch));
+  return same ? found->second.get() : nullptr;
+}
+
 int64_t SequenceMemory::Start(scheduler::SequenceId id) {
   const Description& description = descriptions_.at(id);
-  absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache_.NewSequence(description.key);
+  const cache::Sequence* leader = LeaderOf(description);
+  absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence =
+      leader != nullptr ? cache_.Fork(*leader) : cache_.NewSequence(description.key);
   if (!sequence.ok()) return -1;
   std::vector<int32_t> scratch;
-  const int64_t cached =
-      description.reuse_prefix ? cache_.AttachPrefix(**sequence, description.tokens->view().All(scratch)) : 0;
+  if (leader == nullptr && description.reuse_prefix) {
+    cache_.AttachPrefix(**sequence, description.tokens->view().All(scratch));
+  }
+  const int64_t length = (*sequence)->length();
   const bool started = sequences_.emplace(id, *std::move(sequence)).second;
   CHECK(started);
-  return cached;
+  return length;
 }
 
 bool SequenceMemory::Reserve(scheduler::SequenceId id, int64_t tokens) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ class SequenceMemory : public scheduler::KvMemory {
     const TokenText* tokens = nullptr;  // known so far; outlives the sequence
     cache::PrefixKey key;
     bool reuse_prefix = true;
+    std::optional<scheduler::SharedPrefix> shared_prefix;
   };
 
   // `release_others` makes those who share the cache give back what they hold; false: they hold nothing.
@@ -45,6 +47,8 @@ class SequenceMemory : public scheduler::KvMemory {
   int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
 
  private:
+  const cache::Sequence* LeaderOf(const Description& description) const;
+
   cache::KvCache& cache_;
   const std::function<bool()> release_others_;
   std::map<scheduler::SequenceId, Description> descriptions_;

@@ -29,7 +29,7 @@ void Scheduler::Add(const SequenceSpec& spec) {
   CHECK(spec.tokens >= 1);
   const auto [place, added] = sequences_.emplace(spec.id, Sequence{.spec = spec, .tokens = spec.tokens});
   CHECK(added);
-  if (options_.state_page_tokens == 0 || !spec.shared_prefix) return;
+  if (options_.state_page_tokens == 0 || !spec.shared_prefix || spec.shared_prefix->tail > 0) return;
   // A leader that has gone past has stopped there for nobody, and left no state.
   const Sequence* leader = Find(spec.shared_prefix->leader);
   if (leader != nullptr && leader->computed > spec.shared_prefix->tokens) place->second.spec.shared_prefix.reset();
@@ -105,9 +105,11 @@ Load Scheduler::load() const {
     } else {
       if (sequence.spec.shared_prefix) {
         // What it shares is counted with its leader, or with the first of those whose leader has ended.
-        const auto [leader, shared] = *sequence.spec.shared_prefix;
-        if (Find(leader) != nullptr || !lost_leaders.insert(leader).second) {
-          const int64_t less = std::min(shared, pending);
+        const SharedPrefix& shared = *sequence.spec.shared_prefix;
+        const Sequence* leader = Find(shared.leader);
+        if (leader != nullptr || !lost_leaders.insert(shared.leader).second) {
+          const bool has_tail = leader != nullptr && leader->computed <= shared.end();
+          const int64_t less = std::min(has_tail ? shared.end() : shared.tokens, pending);
           pending -= less;
           blocks -= less > 0 ? std::max<int64_t>(memory_.BlocksFor(less) - page, 0) : 0;
         }

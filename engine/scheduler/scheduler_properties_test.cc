@@ -131,7 +131,8 @@ class RandomLoad {
     if (Chance(10)) spec.deadline = clock_.Now() + std::chrono::milliseconds(random_() % 30000);
     if (Chance(10)) spec.all_rows = true;
     if (Chance(4) && !requests_.empty()) {
-      spec.shared_prefix = SharedPrefix{.leader = requests_.begin()->first, .tokens = UpTo(500) - 1};
+      spec.shared_prefix =
+          SharedPrefix{.leader = requests_.begin()->first, .tokens = UpTo(500) - 1, .tail = Chance(3) ? UpTo(63) : 0};
     }
     return spec;
   }

@@ -212,6 +212,27 @@ TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
   EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 14 * 40) << "the next one computes it";
 }
 
+TEST_F(SchedulerTest, ALeaderStopsBeforeItsLastTokenForThoseThatGoOnFromIt) {
+  Create(100);
+  Add(1, 200);
+  for (SequenceId id : {2, 3}) {
+    memory_->cached[id] = 199;
+    scheduler_->Add({.id = id, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192, 7}});
+  }
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 200 + 2);
+  EXPECT_EQ(Step(), (Counts{{1, 199}}));
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 3);
+  EXPECT_EQ(Step(), (Counts{{1, 1}, {2, 1}, {3, 1}}));
+}
+
+TEST_F(SchedulerTest, ALeaderStopsForNobodyWithoutAPlace) {
+  Create(100, {.max_sequences = 1});
+  Add(1, 200);
+  scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192, 7}});
+  EXPECT_EQ(Step(), (Counts{{1, 200}}));
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 8) << "the pages are known, the rest has gone on";
+}
+
 TEST_F(SchedulerTest, PromptsOfARecurrentModelStopAtTheirLastPage) {
   Create(100, {.state_page_tokens = 64});
   for (SequenceId id : {1, 2, 3, 4}) Add(id, 100);

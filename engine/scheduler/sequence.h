@@ -17,10 +17,13 @@ using SequenceId = uint64_t;
 enum class Priority : uint8_t { kHigh, kNormal, kLow, kBatch };
 constexpr size_t kPriorities = 4;
 
-// Another sequence whose first `tokens` are the same: it is cheaper to wait until they are in the prefix cache.
+// Another sequence whose beginning is the same: it is cheaper to wait until it is computed.
 struct SharedPrefix {
   SequenceId leader;
-  int64_t tokens;
+  int64_t tokens;    // that the prefix cache has when the leader has computed them
+  int64_t tail = 0;  // more that are the same, which only the leader has, and only until it goes on
+
+  int64_t end() const { return tokens + tail; }
 };
 
 struct SequenceSpec {
