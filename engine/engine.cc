@@ -265,6 +265,7 @@ Statistics Engine::Stats() const {
   for (const auto& [reason, count] : rejections_) statistics.rejections[reason] += count;
   statistics.requests_waiting = static_cast<uint32_t>(load_.waiting_requests);
   statistics.requests_running = static_cast<uint32_t>(requests_ - static_cast<size_t>(load_.waiting_requests));
+  statistics.sequences_running = static_cast<uint32_t>(load_.running_sequences);
   return statistics;
 }
 

@@ -20,6 +20,7 @@ void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& re
   response.set_steps(statistics.steps);
   response.set_requests_running(statistics.requests_running);
   response.set_requests_waiting(statistics.requests_waiting);
+  response.set_sequences_running(statistics.sequences_running);
   response.set_kv_pages_used(static_cast<uint64_t>(statistics.cache.blocks_used));
   response.set_kv_pages_total(static_cast<uint64_t>(statistics.cache.blocks_total));
   response.set_kv_pages_cached(static_cast<uint64_t>(statistics.cache.blocks_cached));

@@ -39,9 +39,9 @@ class WorkerWatch {
     const double cached = Percent(stats.cached_prompt_tokens() - (first ? 0 : before.cached_tokens),
                                   stats.prompt_tokens() - (first ? 0 : before.prompt_tokens));
     const std::string line = fmt::format(
-        "{:<24} {:<10} {:>7} {:>7} {:>9.1f} {:>9.1f} {:>5.1f}% {:>6.1f}% {:>8}\n", name, worker.state(),
-        stats.requests_running(), stats.requests_waiting(), rate(stats.prompt_tokens(), before.prompt_tokens),
-        rate(stats.generation_tokens(), before.generation_tokens),
+        "{:<24} {:<10} {:>7} {:>7} {:>9} {:>9.1f} {:>9.1f} {:>5.1f}% {:>6.1f}% {:>8}\n", name, worker.state(),
+        stats.requests_running(), stats.requests_waiting(), stats.sequences_running(),
+        rate(stats.prompt_tokens(), before.prompt_tokens), rate(stats.generation_tokens(), before.generation_tokens),
         Percent(stats.kv_pages_used(), stats.kv_pages_total()), cached, stats.resident_bytes() >> 20);
     before = {now, stats.prompt_tokens(), stats.generation_tokens(), stats.cached_prompt_tokens()};
     return line;
@@ -79,8 +79,8 @@ grpc::Status Top(v1::Admin::Stub& admin, uint64_t rounds, int interrupts) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::StatusResponse status;
     if (const grpc::Status result = admin.Status(&context, {}, &status); !result.ok()) return result;
-    std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>6} {:>7} {:>8}\n", "MODEL", "STATE",
-                                   "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB");
+    std::string page = fmt::format("{:<24} {:<10} {:>7} {:>7} {:>9} {:>9} {:>9} {:>6} {:>7} {:>8}\n", "MODEL", "STATE",
+                                   "RUNNING", "WAITING", "SEQUENCES", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB");
     for (const v1::WorkerStatus& worker : status.workers()) page += watch.Line(worker);
     Print("{}{}", clears ? "\x1b[H\x1b[J" : "", Printable(page));
     std::fflush(stdout);

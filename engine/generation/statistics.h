@@ -14,6 +14,7 @@ namespace inferd::engine {
 struct Statistics {
   uint64_t steps = 0;
   uint32_t requests_running = 0, requests_waiting = 0;
+  uint32_t sequences_running = 0;  // choices of the requests that generate
   uint64_t prompt_tokens = 0, cached_prompt_tokens = 0, generation_tokens = 0;
   uint64_t preemptions = 0, nonfinite_logits = 0;
   uint64_t prefix_queries = 0, prefix_hits = 0;  // sequences that began, and those that found pages

@@ -24,6 +24,8 @@ struct GaugeRow {
 
 const GaugeRow kGauges[] = {
     {"inferd_requests_running", "Requests in the engine's batch.", INFERD_FIELD(requests_running)},
+    {"inferd_sequences_running", "Sequences (each choice of a request) in the engine's batch.",
+     INFERD_FIELD(sequences_running)},
     {"inferd_requests_waiting", "Requests in the worker's queue.", INFERD_FIELD(requests_waiting)},
     {"inferd_kv_pages_used", "Pages of the KV cache in use.", INFERD_FIELD(kv_pages_used)},
     {"inferd_kv_pages", "Pages of the KV cache.", INFERD_FIELD(kv_pages_total)},

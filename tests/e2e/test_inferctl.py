@@ -149,7 +149,7 @@ def test_top_shows_what_each_worker_does(daemon):
     result = daemon.inferctl("top", "--rounds", "1")
     assert result.returncode == 0, result.stderr
     header, line = result.stdout.splitlines()
-    assert header.split() == ["MODEL", "STATE", "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
+    assert header.split() == ["MODEL", "STATE", "RUNNING", "WAITING", "SEQUENCES", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
     fields = dict(zip(header.split(), line.split()))
     assert fields["MODEL"].startswith("smollm2@") and fields["STATE"] == "READY" and fields["WAITING"] == "0"
     assert 0 < float(fields["CACHED"].rstrip("%")) <= 100 and int(fields["MiB"]) > 50

@@ -57,6 +57,20 @@ def test_counters_count(daemon):
                       "inferd_time_to_first_token_seconds_count": 1}
 
 
+def test_choices_are_sequences_of_one_request(daemon):
+    wanted = {"model": "smollm2", "prompt": "1, 2, 3,", "n": 3, "max_tokens": 300, "ignore_eos": True}
+
+    def running():
+        values = samples(daemon)
+        return [of_model(values, f"inferd_{what}_running", "smollm2") for what in ("requests", "sequences")]
+
+    with ThreadPoolExecutor() as pool_of_one:
+        answer = pool_of_one.submit(daemon.post, "/v1/completions", wanted)
+        wait_for(lambda: running() == [1, 3], 20, "three choices at work")
+        assert answer.result()[0] == 200
+    wait_for(lambda: running() == [0, 0], 10, "their end")
+
+
 def test_one_log_line_a_request_with_its_id(daemon):
     daemon.post("/v1/completions", {"model": "smollm2", "prompt": "secret words", "max_tokens": 3}, {"X-Request-Id": "my-id-123"})
 
