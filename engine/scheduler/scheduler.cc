@@ -142,9 +142,7 @@ void Scheduler::Remove(Sequence& sequence, SequenceEvent event) {
 // ----------------------------------------------------------------------------------------------------------- the rank
 
 int Scheduler::EffectivePriority(const Sequence& sequence) const {
-  const double waited = std::chrono::duration<double>(now_ - sequence.spec.arrival).count();
-  const int classes = static_cast<int>(std::clamp(waited / options_.ageing_seconds, 0.0, 3.0));
-  return std::max(static_cast<int>(sequence.spec.priority) - classes, 0);
+  return AgedPriority(sequence.spec.priority, sequence.spec.arrival, now_, options_.ageing_seconds);
 }
 
 bool Scheduler::RanksBefore(const Sequence& a, const Sequence& b) const {

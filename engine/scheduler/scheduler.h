@@ -36,7 +36,7 @@ struct SchedulerOptions {
   int64_t max_result_rows = 40;   // of one step; those over max_sequences are for sequences that want all rows
   int64_t draft_tokens = 0;       // guesses that one step checks, in addition to all else
   int64_t state_page_tokens = 0;  // of models with a recurrent state, which is kept at pages' ends alone; 0: of others
-  double ageing_seconds = 10;     // of waiting make a priority one class better
+  double ageing_seconds = kAgeingSeconds;
 };
 
 // Tokens first .. first + count - 1 of a sequence are to be computed; the last `drafts` of them are guesses.

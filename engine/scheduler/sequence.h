@@ -3,19 +3,16 @@
 //   SequenceSpec spec{.id = 1, .tokens = 115, .priority = Priority::kNormal, .arrival = clock.Now()};
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "config/base/clock.h"
+#include "engine/scheduler/priority.h"
 #include "engine/scheduler/sequence_state.h"
 
 namespace inferd::scheduler {
 
 using SequenceId = uint64_t;
-
-enum class Priority : uint8_t { kHigh, kNormal, kLow, kBatch };
-constexpr size_t kPriorities = 4;
 
 // Another sequence whose beginning is the same: it is cheaper to wait until it is computed.
 struct SharedPrefix {
