@@ -119,7 +119,7 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
              .rates = options.rates,
              .prefix_reuse = device_->options().cache.prefix_reuse,
              .speculation = options.speculation,
-             .release_others = [this] { return embedder_.ReleaseAll(); }},
+             .release_others = [this](int priority) { return embedder_.Release(priority, clock_.Now()); }},
             runner_, device_->cache(), vocabulary_, kernels, clock, MakeDrafter(kernels)),
       embedder_(*device_, LimitsOf(options)) {
   for (const char* reason : {"queue_full", "deadline", "too_long", "draining"}) rejections_[reason] = 0;
@@ -218,7 +218,8 @@ scheduler::Arrival Engine::Describe(const GenerationRequest& request, MonotonicT
 }
 
 scheduler::Arrival Engine::Describe(const EmbeddingRequest& request, MonotonicTime now) {
-  scheduler::Arrival arrival{.sequences = 0, .embeds = true, .now = now, .deadline = request.deadline};
+  scheduler::Arrival arrival{
+      .sequences = 0, .priority = request.priority, .embeds = true, .now = now, .deadline = request.deadline};
   for (const std::vector<int32_t>& input : request.inputs) arrival.tokens += static_cast<int64_t>(input.size());
   return arrival;
 }
@@ -311,10 +312,11 @@ bool Engine::Step() {
   const bool generated = core_.Step();
   if (embedder_.idle()) return generated;
   const scheduler::Rates& rates = core_.rates();
-  const int64_t streams = core_.load().decoding_sequences, most = device_->options().max_batch_tokens;
+  const scheduler::Load load = core_.load();
+  const int64_t streams = load.decoding_sequences, most = device_->options().max_batch_tokens;
   const MonotonicTime begin = clock_.Now();
   const int64_t tokens = embedder_.Step(
-      begin, rates, streams == 0 ? most : scheduler::PrefillBudget(options_.prefill_tokens, rates, streams, 1));
+      begin, rates, load, streams == 0 ? most : scheduler::PrefillBudget(options_.prefill_tokens, rates, streams, 1));
   if (tokens > 0) core_.PassDone(tokens, std::chrono::duration<double>(clock_.Now() - begin).count());
   return generated || tokens > 0;
 }
@@ -324,12 +326,7 @@ void Engine::Publish() {
   Statistics statistics = core_.statistics();
   if (draft_device_ != nullptr) statistics.draft_cache = draft_device_->cache().Stats();
   for (const auto& [reason, count] : embedder_.rejections()) statistics.rejections[reason] += count;
-  scheduler::Load load = core_.load();
-  const EmbeddingLoad embeddings = embedder_.load();
-  load.embedding_requests = embeddings.requests;
-  load.waiting_requests += embeddings.waiting_requests;
-  load.embedding_tokens = embeddings.tokens;
-  load.embeddings[static_cast<size_t>(scheduler::Priority::kNormal)].Add(embeddings.tokens);
+  scheduler::Load load = embedder_.LoadBeside(core_.load(), clock_.Now());
   SteadyLock lock(&mutex_);
   requests_ = core_.requests() + embedder_.requests() + inbox_.arrivals.size() + inbox_.embeddings.size();
   statistics_ = std::move(statistics);

@@ -39,8 +39,9 @@ struct CoreOptions {
   scheduler::Rates rates;                               // at the start
   bool prefix_reuse = true;
   SpeculationLimits speculation;
-  // Called in a step where generation lacks room: others who share the cache give back what they hold, or false.
-  std::function<bool()> release_others = [] { return false; };
+  // Called in a step where generation lacks room: others who share the cache give back what they hold, as
+  // KvMemory::ReleaseOthers says.
+  std::function<bool(int priority)> release_others = [](int) { return false; };
 };
 
 class Core {

@@ -172,7 +172,7 @@ TEST_F(CoreTest, APassedDeadlineEndsTheRequest) {
 
 TEST_F(CoreTest, ARequestThatHasWaitedTooLongIsRefusedBeforeItIsAccepted) {
   Create(
-      {}, {.max_sequences = 1}, 0, [] { return false; }, /*max_wait_seconds=*/1);
+      {}, {.max_sequences = 1}, 0, [](int) { return false; }, /*max_wait_seconds=*/1);
   model_->while_running = [this] { clock_.Advance(std::chrono::milliseconds(100)); };
   const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
   const auto second = Submit(2, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
@@ -206,7 +206,7 @@ TEST_F(CoreTest, AWaitingRequestThatCannotMeetItsDeadlineIsRefused) {
 
 TEST_F(CoreTest, AResumedRequestWaitsAsLongAsItMust) {
   Create(
-      {}, {.max_sequences = 1}, 0, [] { return false; }, /*max_wait_seconds=*/1);
+      {}, {.max_sequences = 1}, 0, [](int) { return false; }, /*max_wait_seconds=*/1);
   const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
   GenerationRequest resumed{.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 5};
   resumed.resumed = {{.choice = 0, .tokens = {5, 6}, .delivered_bytes = 4}};
@@ -239,7 +239,7 @@ TEST_F(CoreTest, AChoiceThatOutgrowsThePoolEndsItsRequestWithTheOtherChoices) {
 
 TEST_F(CoreTest, ALoneRequestTakesThePagesOfOthersWhoShareTheCache) {
   std::unique_ptr<cache::Sequence> other;
-  Create({.blocks = 4}, {}, 0, [&other] { return std::exchange(other, nullptr) != nullptr; });
+  Create({.blocks = 4}, {}, 0, [&other](int) { return std::exchange(other, nullptr) != nullptr; });
   other = *model_->cache().NewSequence({});
   ASSERT_TRUE(model_->cache().Reserve(*other, 128).ok());
   const Transcript transcript = Complete({.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 240});

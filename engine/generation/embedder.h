@@ -2,16 +2,16 @@
 //
 //   Embedder embedder(device, limits);
 //   embedder.Submit({.inputs = {tokens}, .done = [](auto vectors) { ... }}, clock.Now());
-//   while (embedder.Step(clock.Now(), rates, 256) > 0) {}      // one forward pass each
-//   embedder.ReleaseAll();                      // between passes, where somebody else needs the pages
+//   while (embedder.Step(clock.Now(), rates, core.load(), 256) > 0) {}      // one forward pass each
+//   embedder.Release(priority, clock.Now());    // between passes, where somebody else needs the pages
 //
-// A pass takes parts of as many inputs as fit; an input of a decoder may take several passes, an encoder sees each
-// input whole. Results do not depend on that.
+// A pass is divided among the requests as a step is among prompts (scheduler/prefill_share.h), however many inputs each
+// has; a request that no pass takes anything of gets a better priority. An input of a decoder may take several passes,
+// an encoder sees each input whole. Results do not depend on that.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,19 +24,15 @@
 #include "engine/device/device.h"
 #include "engine/model/forward.h"
 #include "engine/scheduler/admission.h"
+#include "engine/scheduler/priority.h"
 
 namespace inferd::engine {
 
 using Vectors = std::vector<std::vector<float>>;
 
-// As scheduler::Load counts it.
-struct EmbeddingLoad {
-  int64_t requests = 0, waiting_requests = 0;  // all of them; those that have not begun
-  int64_t tokens = 0;                          // not computed yet
-};
-
 struct EmbeddingRequest {
   std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
+  scheduler::Priority priority = scheduler::Priority::kNormal;
   std::optional<MonotonicTime> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;       // may be nullptr
   std::function<void()> begun;                        // may be nullptr; called once, before its first pass
@@ -48,23 +44,26 @@ absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, 
 
 class Embedder {
  public:
-  // At once in the cache, beside those that generate.
-  static constexpr size_t kMostSequences = 16;
+  // At once in the cache, beside those that generate; and of these, the most that stay there from pass to pass, so that
+  // a short input finds a place among long ones.
+  static constexpr size_t kMostSequences = 16, kMostOpen = kMostSequences / 2;
 
   explicit Embedder(device::Device& device, const scheduler::QueueLimits& limits = {.max_wait_seconds = 0})
       : device_(device), limits_(limits) {}
 
   // Of a valid request.
   void Submit(EmbeddingRequest request, MonotonicTime arrival);
-  // One pass of at most so many tokens (no fewer than an encoder's longest text). Requests that have waited too long
-  // are refused with a status of refusal.h. Returns the tokens computed; 0: there was nothing to do, or no room in the
-  // cache.
-  int64_t Step(MonotonicTime now, const scheduler::Rates& rates, int64_t most_tokens);
-  // Gives back the pages of all inputs that were begun: they begin again. False: there were none.
-  bool ReleaseAll() { return ReleaseAfter(0); }
+  // One pass of at most so many tokens (no fewer than an encoder's longest text), beside `others` that generate.
+  // Requests that have waited too long are refused with a status of refusal.h. Returns the tokens computed; 0: there
+  // was nothing to do, or no room in the cache.
+  int64_t Step(MonotonicTime now, const scheduler::Rates& rates, const scheduler::Load& others, int64_t most_tokens);
+  // Of the inputs that were begun, the last in rank gives its pages back if its effective priority is not better than
+  // this, and begins again later. False: there is none.
+  bool Release(int priority, MonotonicTime now);
   bool idle() const { return jobs_.empty(); }
   size_t requests() const { return jobs_.size(); }
-  EmbeddingLoad load() const;
+  // The load of others who share the engine, and that of these requests.
+  scheduler::Load LoadBeside(scheduler::Load others, MonotonicTime now) const;
   const std::map<std::string, uint64_t>& rejections() const { return rejections_; }
   // Ends all requests with this status.
   void CancelAll(const absl::Status& status);
@@ -73,39 +72,73 @@ class Embedder {
   struct Input {
     std::unique_ptr<cache::Sequence> sequence;
     std::vector<float> hidden;  // [n_embd]: the first or last token's row, or the sum of the rows so far
-    bool complete = false;
   };
   struct Job {
     EmbeddingRequest request;
     MonotonicTime arrival;
+    MonotonicTime last_served, last_answer;  // when a pass took part of it, or completed an input; at first the arrival
+    uint64_t last_served_pass = 0;           // at first the pass before its arrival
     int64_t tokens_left = 0;
     bool begun = false;
     std::vector<Input> inputs;
-    size_t first_open = 0;  // inputs before it are complete
+    size_t first_open = 0;  // inputs before it are complete, those behind it not begun
     Vectors vectors;
+
+    bool open() const { return first_open < inputs.size() && inputs[first_open].sequence != nullptr; }
+    int64_t tokens_of(size_t input) const { return static_cast<int64_t>(request.inputs[input].size()); }
+    // In the order of turns, and among those that hold pages.
+    int TurnPriority(MonotonicTime now) const { return AgedPriority(last_served, now); }
+    int PagePriority(MonotonicTime now) const { return AgedPriority(last_answer, now); }
+
+   private:
+    int AgedPriority(MonotonicTime since, MonotonicTime now) const {
+      return scheduler::AgedPriority(request.priority, since, now, scheduler::kAgeingSeconds);
+    }
   };
   struct Part {
     Job* job;
     size_t input;
     int64_t tokens;
   };
+  struct Turn {  // of a job, in a pass
+    Job* job;
+    size_t input;                // whose tokens come next
+    std::optional<size_t> part;  // of that input, in the pass
+  };
+  struct Pass {
+    MonotonicTime now;
+    std::vector<Part> parts;
+    int64_t tokens_left;
+    int64_t sequences_left;  // that may begin
+    int64_t open_left;       // of these, that may stay open after the pass,
+    int64_t blocks_left;     // and the cache's room for them
+  };
 
-  void DropEnded(MonotonicTime now, const scheduler::Rates& rates);
+  void DropEnded(MonotonicTime now, const scheduler::Rates& rates, const scheduler::Load& others);
   std::optional<absl::Status> EndOf(const Job& job, MonotonicTime now, const scheduler::Rates& rates,
-                                    double expected_wait);
-  std::vector<Part> PlanPass(int64_t most_tokens);
-  std::optional<Part> PlanInput(Job& job, size_t input, int64_t tokens_left, int64_t rows_left);
-  absl::Status RunPass(const std::vector<Part>& parts);
+                                    const scheduler::Load& others);
+  void AddTo(scheduler::Load& load, MonotonicTime now, const Job* but) const;
+  void AnswerComplete();
+
+  // embedder_pass.cc
+  std::vector<Part> PlanPass(MonotonicTime now, const scheduler::Load& others, int64_t most_tokens);
+  Pass EmptyPass(MonotonicTime now, const scheduler::Load& others, int64_t most_tokens) const;
+  void Take(Turn& turn, int64_t most_tokens, Pass& pass);
+  int64_t TakeInput(Turn& turn, int64_t most_tokens, Pass& pass);
+  bool Begin(Job& job, size_t index, int64_t tokens, Pass& pass);
+  absl::Status RunPass(const std::vector<Part>& parts, MonotonicTime now);
   void TakeRow(const Part& part, std::span<const float> row);
-  absl::Status FinishInput(const Part& part);
+  absl::Status FinishInput(const Part& part, MonotonicTime now);
   model::Pooling PooledBy() const;  // of a ranking model, what its head takes
   bool PoolsLastToken() const;
-  bool ReleaseAfter(size_t kept);
+  Job* LastOpen(MonotonicTime now) const;
+  int64_t CountOpen() const;
 
   device::Device& device_;
   const scheduler::QueueLimits limits_;
   std::map<std::string, uint64_t> rejections_;  // by reason
-  std::deque<std::unique_ptr<Job>> jobs_;
+  std::vector<std::unique_ptr<Job>> jobs_;      // by arrival
+  uint64_t passes_ = 0;
 };
 
 }  // namespace inferd::engine

@@ -32,10 +32,10 @@ class EmbedderTest : public testing::Test {
     Vectors vectors;
     embedder.Submit({.inputs = std::move(inputs), .done = [&](absl::StatusOr<Vectors> result) { vectors = *result; }},
                     clock_.Now());
-    EXPECT_EQ(embedder.load().tokens, 140);
-    for (int passes = 1; embedder.Step(clock_.Now(), {}, 32) > 0; ++passes) between(embedder, passes);
+    EXPECT_EQ(embedder.LoadBeside({}, clock_.Now()).embedding_tokens, 140);
+    for (int passes = 1; embedder.Step(clock_.Now(), {}, {}, 32) > 0; ++passes) between(embedder, passes);
     EXPECT_TRUE(embedder.idle());
-    EXPECT_EQ(embedder.load().tokens, 0);
+    EXPECT_EQ(embedder.LoadBeside({}, clock_.Now()).embedding_tokens, 0);
     return vectors;
   }
 
@@ -49,10 +49,11 @@ TEST_F(EmbedderTest, InputsThatLoseTheirPagesGiveTheSameVectors) {
   const Vectors disturbed = Embed([this](Embedder& embedder, int passes) {
     if (passes != 2 && passes != 6) return;  // within the first text, and with the first text complete
     EXPECT_GT(device_->cache().Stats().blocks_used, 0);
-    EXPECT_TRUE(embedder.ReleaseAll());
-    EXPECT_EQ(embedder.load().tokens, passes == 2 ? 140 : 40) << "what was begun is computed again";
+    EXPECT_TRUE(embedder.Release(scheduler::kBestPriority, clock_.Now()));
+    EXPECT_EQ(embedder.LoadBeside({}, clock_.Now()).embedding_tokens, passes == 2 ? 140 : 40)
+        << "what was begun is computed again";
     EXPECT_EQ(device_->cache().Stats().blocks_used, 0);
-    EXPECT_FALSE(embedder.ReleaseAll());
+    EXPECT_FALSE(embedder.Release(scheduler::kBestPriority, clock_.Now()));
   });
   EXPECT_EQ(disturbed, undisturbed);
 }
@@ -79,7 +80,7 @@ TEST(Embedder, PoolsAsItGoes) {
     Embedder embedder(*device);
     Vectors vectors;
     embedder.Submit({.inputs = {text, text}, .done = [&](absl::StatusOr<Vectors> result) { vectors = *result; }}, {});
-    while (embedder.Step({}, {}, 8) > 0) {
+    while (embedder.Step({}, {}, {}, 8) > 0) {
     }
     EXPECT_EQ(vectors, (Vectors{expected, expected})) << pooling;
   }
@@ -95,10 +96,10 @@ TEST_F(EmbedderTest, WhatHasWaitedTooLongIsRefusedAndWhatHasBegunIsNot) {
                      .done = [&ends, i](absl::StatusOr<Vectors> result) { ends[i] = result.status(); }},
                     clock_.Now());
   }
-  EXPECT_EQ(embedder.Step(clock_.Now(), {}, 8), 8);
-  EXPECT_EQ(embedder.load().waiting_requests, 1);
+  EXPECT_EQ(embedder.Step(clock_.Now(), {}, {}, 8), 8);
+  EXPECT_EQ(embedder.LoadBeside({}, clock_.Now()).waiting_requests, 1);
   clock_.Advance(std::chrono::milliseconds(1001));
-  while (embedder.Step(clock_.Now(), scheduler::Rates::OfPasses({8, 0.08, 0.05}), 8) > 0) {
+  while (embedder.Step(clock_.Now(), scheduler::Rates::OfPasses({8, 0.08, 0.05}), {}, 8) > 0) {
   }
   EXPECT_EQ(begun, (std::vector<int>{1, 0}));
   EXPECT_EQ(ends[0], absl::OkStatus());

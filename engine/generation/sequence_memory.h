@@ -1,6 +1,6 @@
 // The KV cache as the scheduler sees it: room by sequence id.
 //
-//   SequenceMemory memory(cache, [] { return false; });
+//   SequenceMemory memory(cache, [](int) { return false; });
 //   memory.Describe(id, {.tokens = &choice.tokens(), .key = {.tenant_salt = salt}});
 //   scheduler::Scheduler scheduler(options, memory);
 //   model::SequenceStep step{.sequence = memory.Get(id), ...};
@@ -28,8 +28,8 @@ class SequenceMemory : public scheduler::KvMemory {
     std::optional<scheduler::SharedPrefix> shared_prefix;
   };
 
-  // `release_others` makes those who share the cache give back what they hold; false: they hold nothing.
-  SequenceMemory(cache::KvCache& cache, std::function<bool()> release_others)
+  // `release_others`: as KvMemory::ReleaseOthers.
+  SequenceMemory(cache::KvCache& cache, std::function<bool(int priority)> release_others)
       : cache_(cache), release_others_(std::move(release_others)) {}
 
   // Before the scheduler hears of the sequence, and after it has ended.
@@ -42,7 +42,7 @@ class SequenceMemory : public scheduler::KvMemory {
   int64_t Start(scheduler::SequenceId id) override;
   bool Reserve(scheduler::SequenceId id, int64_t tokens) override;
   void Release(scheduler::SequenceId id) override;
-  bool ReleaseOthers() override { return release_others_(); }
+  bool ReleaseOthers(int priority) override { return release_others_(priority); }
   int64_t AvailableBlocks() const override { return cache_.AvailableBlocks(); }
   int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
 
@@ -50,7 +50,7 @@ class SequenceMemory : public scheduler::KvMemory {
   const cache::Sequence* LeaderOf(const Description& description) const;
 
   cache::KvCache& cache_;
-  const std::function<bool()> release_others_;
+  const std::function<bool(int)> release_others_;
   std::map<scheduler::SequenceId, Description> descriptions_;
   std::map<scheduler::SequenceId, std::unique_ptr<cache::Sequence>> sequences_;
 };

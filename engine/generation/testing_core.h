@@ -21,7 +21,7 @@ class CoreTest : public testing::Test {
  protected:
   void Create(
       const FakeModel::Options& model, const scheduler::SchedulerOptions& options = {}, int64_t pool_tokens = 0,
-      std::function<bool()> release_others = [] { return false; }, double max_wait_seconds = 0) {
+      std::function<bool(int)> release_others = [](int) { return false; }, double max_wait_seconds = 0) {
     if (pool_tokens == 0) pool_tokens = model.blocks * kernels::kPageTokens;
     model_ = std::make_unique<FakeModel>(model);
     core_ = std::make_unique<Core>(

@@ -18,8 +18,9 @@ class KvMemory {
   virtual bool Reserve(SequenceId id, int64_t tokens) = 0;
   // Gives back all that the sequence holds.
   virtual void Release(SequenceId id) = 0;
-  // Takes back what users of the pool hold that the scheduler does not know. False: they hold nothing.
-  virtual bool ReleaseOthers() = 0;
+  // Takes back something that users of the pool hold whom the scheduler does not know, of an effective priority not
+  // better than this; kBestPriority: of any. False: they hold nothing of that kind.
+  virtual bool ReleaseOthers(int priority) = 0;
 
   virtual int64_t AvailableBlocks() const = 0;          // that Reserve could get now
   virtual int64_t BlocksFor(int64_t tokens) const = 0;  // that a sequence of that many tokens holds at most

@@ -206,7 +206,7 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
     if (WaitsForLeader(*sequence)) continue;
     while (running >= options_.max_sequences || !Admit(*sequence, running)) {
       if (running == 0) {
-        if (memory_.ReleaseOthers()) continue;
+        if (memory_.ReleaseOthers(kBestPriority)) continue;
         plan.oversized.push_back(sequence->spec.id);
         Cancel(sequence->spec.id);
         break;
@@ -335,7 +335,7 @@ bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& p
   while (!memory_.Reserve(sequence.spec.id, tokens)) {
     const Ranked running = Running();
     if (running.size() == 1) {
-      if (memory_.ReleaseOthers()) continue;
+      if (memory_.ReleaseOthers(kBestPriority)) continue;
       plan.oversized.push_back(sequence.spec.id);
       return false;
     }

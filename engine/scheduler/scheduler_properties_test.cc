@@ -45,7 +45,7 @@ class ExactMemory : public KvMemory {
     return true;
   }
   void Release(SequenceId id) override { EXPECT_EQ(held_.erase(id), 1u) << "sequence " << id << " holds nothing"; }
-  bool ReleaseOthers() override { return std::exchange(others, 0) > 0; }
+  bool ReleaseOthers(int priority) override { return others_priority >= priority && std::exchange(others, 0) > 0; }
   int64_t AvailableBlocks() const override {
     int64_t used = others;
     for (const auto& [id, held] : held_) used += BlocksFor(held.reserved);
@@ -62,6 +62,7 @@ class ExactMemory : public KvMemory {
 
   std::map<SequenceId, int64_t> cached;
   int64_t others = 0;  // blocks of somebody else, who gives them back when asked
+  int others_priority = 0;
 
  private:
   struct Held {
@@ -94,7 +95,10 @@ class RandomLoad {
     for (int64_t step = 0; step < steps_ && !testing::Test::HasFailure(); ++step) {
       if (Chance(case_.arrival_one_in)) Arrive();
       if (!requests_.empty() && Chance(200)) Leave();
-      if (case_.outgrows && Chance(50)) memory_.others = std::min<int64_t>(2, memory_.AvailableBlocks());
+      if (case_.outgrows && Chance(50)) {
+        memory_.others = std::min<int64_t>(2, memory_.AvailableBlocks());
+        memory_.others_priority = static_cast<int>(random_() % 4);
+      }
       Step();
     }
     while (!requests_.empty() && !testing::Test::HasFailure()) Step();
