@@ -48,7 +48,7 @@ class EngineTest : public testing::Test {
   void Create(EngineOptions options, std::string bytes = model::TestingModel::Llama().Bytes()) {
     bytes_ = std::move(bytes);
     model_ = *model::LoadBytes(bytes_);
-    device::DeviceOptions device{.threads = 1, .context_tokens = 256, .cache = {.bytes = 8 << 20}};
+    device::DeviceOptions device{.threads = 1, .context_tokens = 256, .cache = {.bytes = cache_bytes_}};
     SizeDevice(options, model_->spec(), device);
     Vocabulary vocabulary{.size = model_->vocabulary_size(), .end_of_generation = {}, .token_bytes = [](int32_t, bool) {
                             return std::string("x");
@@ -65,6 +65,7 @@ class EngineTest : public testing::Test {
   }
 
   std::string bytes_;
+  uint64_t cache_bytes_ = 8 << 20;
   std::shared_ptr<const model::Model> model_;
   std::unique_ptr<Engine> engine_;
 };
@@ -190,6 +191,28 @@ TEST_F(EngineTest, EmbedsTexts) {
   ASSERT_EQ(vectors.size(), 2u);
   EXPECT_EQ(vectors[0].size(), static_cast<size_t>(model::TestingModel::kWidth));
   EXPECT_NE(vectors[0], vectors[1]);
+}
+
+TEST_F(EngineTest, TextsToEmbedGiveTheirPagesToStreams) {
+  Create({});
+  const auto page_bytes = static_cast<uint64_t>(engine_->device().cache().BlocksFor(64)) *
+                          static_cast<uint64_t>(engine_->Stats().cache.block_bytes);
+  cache_bytes_ = 9 * page_bytes;  // two streams need eight at their end, a text needs four
+  engine_.reset();
+  Create({.prefill_tokens = 32});
+  std::atomic<int> answered = 0;
+  std::vector<Reader> streams(2);
+  for (Reader& stream : streams) ASSERT_EQ(Submit(stream, 250), absl::OkStatus());
+  for (int i = 0; i < 20; ++i) {
+    const EmbeddingRequest texts{
+        .inputs = {10, std::vector<int32_t>(250, 5)},
+        .done = [&](const absl::StatusOr<Vectors>& vectors) { answered += vectors.ok() ? 1 : 0; }};
+    ASSERT_EQ(engine_->Embed(texts), absl::OkStatus());
+  }
+  for (Reader& stream : streams) EXPECT_EQ(stream.WaitForEnd().end, absl::OkStatus());
+  EXPECT_EQ(engine_->Drain(Clock::System().Now() + std::chrono::minutes(1)), 0u);
+  EXPECT_EQ(answered, 20);
+  EXPECT_EQ(engine_->Stats().preemptions, 0u);
 }
 
 TEST_F(EngineTest, ACancelledRequestEndsWhetherItWaitsOrRuns) {

@@ -211,6 +211,8 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
         Cancel(sequence->spec.id);
         break;
       }
+      const bool lacks_room = running < options_.max_sequences;
+      if (lacks_room && memory_.ReleaseOthers(EffectivePriority(*sequence) + 1)) continue;
       if (!Displace(*sequence, running, plan)) return;  // nobody behind it may pass: it would never find room
       --running;
     }
@@ -334,8 +336,9 @@ bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
 bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan) {
   while (!memory_.Reserve(sequence.spec.id, tokens)) {
     const Ranked running = Running();
-    if (running.size() == 1) {
-      if (memory_.ReleaseOthers(kBestPriority)) continue;
+    const bool alone = running.size() == 1;
+    if (memory_.ReleaseOthers(alone ? kBestPriority : EffectivePriority(*running.back()))) continue;
+    if (alone) {
       plan.oversized.push_back(sequence.spec.id);
       return false;
     }

@@ -11,9 +11,10 @@
 // better priority goes before both, and waiting makes a priority better. Beside running streams the prompt work is
 // bounded further, so that a step takes less than twice as long as without it; it takes longer where there are more
 // prompts than streams, or several that are short. Where the cache has no room for a running sequence, the youngest of
-// the lowest priority gives way: it loses its pages and computes its tokens again later. A waiting sequence takes the
-// place of a running one only where its priority is better. A prompt's work stops where a follower goes on from it, and
-// where the prefix cache can keep its recurrent state.
+// the lowest priority gives way: it loses its pages and computes its tokens again later; before it, those of no better
+// priority who share the cache. A waiting sequence takes the place of a running one, or of those, only where its
+// priority is better. A prompt's work stops where a follower goes on from it, and where the prefix cache can keep its
+// recurrent state.
 #pragma once
 
 #include <cstdint>

@@ -289,14 +289,33 @@ TEST_F(SchedulerTest, AFirstSequenceTakesTheRoomOfOthersToBegin) {
   EXPECT_EQ(Step(), (Counts{{1, 52}}));
 }
 
-TEST_F(SchedulerTest, OthersKeepTheirRoomWhileASequenceCanGiveWay) {
-  Create(4);
-  memory_->others = 1;
+TEST_F(SchedulerTest, OthersGiveTheirRoomBeforeAStreamWhosePriorityIsNoWorse) {
+  for (const Priority priority : {Priority::kHigh, Priority::kNormal, Priority::kBatch}) {
+    Create(4);
+    memory_->others = 1;
+    memory_->others_priority = static_cast<int>(priority);
+    Add(1, 60);
+    Add(2, 60);
+    for (int i = 0; i < 10; ++i) Step();
+    const bool rank_first = priority == Priority::kHigh;
+    EXPECT_EQ(memory_->others, rank_first ? 1 : 0);
+    EXPECT_EQ(State(2), rank_first ? SequenceState::kPreempted : SequenceState::kDecode);
+    EXPECT_EQ(scheduler_->preemptions(), rank_first ? 1u : 0u);
+  }
+}
+
+TEST_F(SchedulerTest, AWaitingPromptTakesTheRoomOfOthersOnlyWhereItsPriorityIsBetter) {
+  Create(6);
   Add(1, 60);
-  Add(2, 60);
-  for (int i = 0; i < 10; ++i) Step();
-  EXPECT_EQ(State(2), SequenceState::kPreempted);
-  EXPECT_EQ(memory_->others, 1);
+  Step();
+  memory_->others = 3;
+  Add(2, 100);
+  Step();
+  EXPECT_EQ(State(2), SequenceState::kWaiting) << "it waits for others of its own priority";
+  Add(3, 100, Priority::kHigh);
+  EXPECT_TRUE(Step().contains(3));
+  EXPECT_EQ(memory_->others, 0);
+  EXPECT_EQ(scheduler_->preemptions(), 0u);
 }
 
 TEST_F(SchedulerTest, NobodyGivesWayInVain) {
