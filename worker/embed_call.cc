@@ -10,6 +10,7 @@
 #include "engine/sampling/exp.h"
 #include "worker/call_deadline.h"
 #include "worker/grpc_status.h"
+#include "worker/priority.h"
 #include "worker/prompt.h"
 #include "worker/ranking_prompt.h"
 #include "worker/request_id.h"
@@ -76,6 +77,7 @@ absl::Status EmbedCall::Submit() {
                            request_.query().size(), request_.inputs_size(), kMostQueryBytes);
   }
   engine::EmbeddingRequest request{.cancelled = cancelled_};
+  ASSIGN_OR_RETURN(request.priority, ReadPriority(request_.priority()));
   for (int i = 0; i < request_.inputs_size(); ++i) {
     if (*cancelled_) return Cancelled("the request was cancelled");
     ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));

@@ -7,6 +7,7 @@
 #include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/call_deadline.h"
+#include "worker/priority.h"
 
 namespace inferd::worker {
 namespace {
@@ -50,22 +51,6 @@ absl::StatusOr<sampling::SamplingOptions> ReadSampling(const v1::Sampling& wire)
   if (wire.has_mirostat_tau()) options.mirostat_tau = wire.mirostat_tau();
   if (wire.has_mirostat_eta()) options.mirostat_eta = wire.mirostat_eta();
   return options;
-}
-
-absl::StatusOr<scheduler::Priority> ReadPriority(v1::Priority priority) {
-  switch (priority) {
-    case v1::PRIORITY_UNSPECIFIED:
-    case v1::PRIORITY_NORMAL:
-      return scheduler::Priority::kNormal;
-    case v1::PRIORITY_HIGH:
-      return scheduler::Priority::kHigh;
-    case v1::PRIORITY_LOW:
-      return scheduler::Priority::kLow;
-    case v1::PRIORITY_BATCH:
-      return scheduler::Priority::kBatch;
-    default:
-      return InvalidArgument("priority: {} is not a value of Priority", static_cast<int>(priority));
-  }
 }
 
 absl::Status CheckTexts(const v1::GenerateRequest& wire) {

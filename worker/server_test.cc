@@ -206,6 +206,19 @@ TEST_F(ServerTest, CallsWithoutAStreamTellThatWorkHasBegun) {
   EXPECT_FALSE(other->reader->Finish().ok());
 }
 
+TEST_F(ServerTest, EmbedTakesAPriority) {
+  Start();
+  v1::EmbedRequest request;
+  request.add_inputs()->set_text("Hello");
+  for (const int priority : {0, 1, 4, 77}) {
+    request.set_priority(static_cast<v1::Priority>(priority));
+    v1::EmbedResponse response;
+    grpc::ClientContext context;
+    const grpc::Status status = inference_->Embed(&context, request, &response);
+    EXPECT_EQ(status.error_message(), priority < 77 ? "" : "priority: 77 is not a value of Priority");
+  }
+}
+
 TEST_F(ServerTest, EmbedNamesTheInputThatIsWrong) {
   Start();
   v1::EmbedRequest request;

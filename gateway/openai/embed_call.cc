@@ -2,6 +2,7 @@
 
 #include "config/base/status.h"
 #include "gateway/openai/errors.h"
+#include "gateway/openai/priority_field.h"
 
 namespace inferd::gateway {
 
@@ -12,6 +13,8 @@ absl::Status ReadEmbedFields(Fields& fields, EmbedFields& request) {
   request.embed.set_truncate(truncate.value_or(false));
   ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, 24 * 3600 * 1000));
   if (deadline) request.deadline = std::chrono::milliseconds(*deadline);
+  ASSIGN_OR_RETURN(const v1::Priority priority, ReadPriority(fields));
+  request.embed.set_priority(priority);
   fields.Ignore("user");
   request.warnings = fields.Warnings();
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/openai/priority_field.h"
 #include "gateway/openai/valid_text.h"
 #include "inferd/v1/inference.pb.h"
 
@@ -195,24 +196,6 @@ absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status ReadPriority(Fields& fields, v1::GenerateRequest& request) {
-  const absl::StatusOr<std::optional<std::string>> read = fields.String("priority", 16);
-  if (!read.ok() || !*read) return read.status();
-  const std::optional<std::string>& priority = *read;
-  if (*priority == "high") {
-    request.set_priority(v1::PRIORITY_HIGH);
-  } else if (*priority == "normal") {
-    request.set_priority(v1::PRIORITY_NORMAL);
-  } else if (*priority == "low") {
-    request.set_priority(v1::PRIORITY_LOW);
-  } else if (*priority == "batch") {
-    request.set_priority(v1::PRIORITY_BATCH);
-  } else {
-    return InvalidArgument("priority: '{}' is not high, normal, low or batch", *priority);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ReadStreaming(Fields& fields, GenerationFields& common) {
   ASSIGN_OR_RETURN(auto stream, fields.Boolean("stream"));
   common.stream = stream.value_or(false);
@@ -237,7 +220,8 @@ absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, 
   RETURN_IF_ERROR(ReadStop(fields, request));
   RETURN_IF_ERROR(ReadSeed(fields, request));
   RETURN_IF_ERROR(ReadConstraint(fields, request));
-  RETURN_IF_ERROR(ReadPriority(fields, request));
+  ASSIGN_OR_RETURN(const v1::Priority priority, ReadPriority(fields));
+  request.set_priority(priority);
   ASSIGN_OR_RETURN(auto user, fields.String("user", 256));
   common.user = user.value_or("");
   request.set_user(common.user);

@@ -116,6 +116,23 @@ def test_texts_of_any_length_are_embedded_together(daemon):
     assert answers == [entry["embedding"] for entry in together["data"]]
 
 
+def test_a_short_text_does_not_wait_for_a_big_request(daemon):
+    embed = lambda body: daemon.post("/v1/embeddings", {"model": "smollm2", **body})
+    text = list(range(500, 700))
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        big = pool.submit(embed, {"input": [text] * 100, "priority": "normal"})
+        wait_for(lambda: of_model(samples(daemon), "inferd_requests_running", "smollm2") == 1, what="the big request")
+        for priority in ["normal", "high"]:
+            status, answer = embed({"input": [text[:20]], "priority": priority})
+            assert status == 200 and answer["usage"]["prompt_tokens"] == 20
+        assert complete(daemon, max_tokens=2)[0] == 200
+        assert not big.done()
+        status, answer = big.result()
+        assert status == 200 and len(answer["data"]) == 100
+    status, answer = embed({"input": "Once", "priority": "urgent"})
+    assert status == 400 and answer["error"]["param"] == "priority"
+
+
 # What reference dashboards of such servers show.
 METRICS = """
 inferd_worker_time_to_first_token_seconds_count inferd_worker_inter_token_latency_seconds_count inferd_worker_request_seconds_count
