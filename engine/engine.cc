@@ -204,11 +204,16 @@ scheduler::Arrival Engine::Describe(const GenerationRequest& request, MonotonicT
   const cache::KvCache& cache = device_->cache();
   const bool reuses = !request.prompt_logprobs;
   const bool shares = device_->options().cache.prefix_reuse;  // the choices after the first have its full pages
-  const int64_t others = request.choices - 1, page = cache.BlocksFor(1), first = cache.BlocksFor(tokens) + page;
+  const int64_t page = cache.BlocksFor(1), first = cache.BlocksFor(tokens) + page;
   if (reuses) tokens -= cache.CountKnown({.tenant_salt = request.cache_salt}, request.prompt);
-  for (const ResumedChoice& resumed : request.resumed) tokens += static_cast<int64_t>(resumed.tokens.size());
+  int64_t finished = 0;
+  for (const ResumedChoice& resumed : request.resumed) {
+    tokens += resumed.finished ? 0 : static_cast<int64_t>(resumed.tokens.size());
+    finished += resumed.finished ? 1 : 0;
+  }
+  const int64_t others = std::max<int64_t>(request.choices - finished - 1, 0);
   return {.tokens = tokens,
-          .sequences = request.choices,
+          .sequences = request.choices - finished,
           .blocks = first + others * (shares ? page + page : first),
           .first_blocks = first,
           .priority = request.priority,

@@ -96,6 +96,7 @@ void Core::StartChoice(Request& request, uint32_t index) {
                   .tokens = static_cast<int64_t>(tokens.size()),
                   .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
                                  MostTokens(request.request, options_.limits),
+                  .known_tokens = reuse_prefix ? KnownTokens(request) : 0,
                   .priority = request.request.priority,
                   .arrival = request.arrival,
                   .deadline = request.request.deadline,
@@ -164,11 +165,13 @@ void Core::RefuseWaiting(MonotonicTime now) {
     }
     if (rejection) refused.emplace_back(id, *std::move(rejection));
   }
+  if (refused.empty()) return;
+  const scheduler::Load before = load();
   for (auto& [id, rejection] : refused) {
     ++statistics_.rejections[ReasonName(rejection.reason)];
     scheduler::Arrival again = ArrivalOf(*requests_.at(id));
     again.sequences = 0;  // its place and its prompt are counted with those that wait
-    rejection.expected_wait_seconds = scheduler::SecondsBefore(options_.queue, load(), again, rates());
+    rejection.expected_wait_seconds = scheduler::SecondsBefore(options_.queue, before, again, rates());
     Cancel(id, RefusalStatus(rejection));
   }
 }

@@ -47,6 +47,8 @@ Embedder::Pass Embedder::EmptyPass(MonotonicTime now, const scheduler::Load& oth
             .sequences_left = (PoolsLastToken() ? std::min(sequences, rows) : sequences) - open,
             .open_left = static_cast<int64_t>(kMostOpen) - open,
             .blocks_left = others.running_sequences > 0 ? others.free_blocks : cache.AvailableBlocks()};
+  // What waits would take the pages back before they are of any use.
+  for (const scheduler::ClassLoad& its_class : others.classes) pass.blocks_left -= its_class.waiting_blocks;
   for (const std::unique_ptr<Job>& job : jobs_) {
     if (!job->open()) continue;
     pass.blocks_left -= cache.BlocksFor(job->tokens_of(job->first_open)) -
@@ -100,6 +102,7 @@ bool Embedder::Begin(Job& job, size_t index, int64_t tokens, Pass& pass) {
   const bool alone = pass.open_left == static_cast<int64_t>(kMostOpen);
   const bool has_waited =
       std::chrono::duration<double>(pass.now - job.last_served).count() >= scheduler::kAgeingSeconds;
+  if (stays && blocks > pass.blocks_left && has_waited && !alone) pass.open_left = 0;  // so that it will be alone
   if (stays && (pass.open_left == 0 || (blocks > pass.blocks_left && !(alone && has_waited)))) return false;
   if (pass.sequences_left == 0) return false;
   absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache.NewSequence({});

@@ -62,6 +62,21 @@ TEST_F(PromptSharing, OnlyEqualTextsOfOneTenantGoOnFromEachOther) {
   EXPECT_THAT(cached, testing::ElementsAre(0, 49, 0, 0));
 }
 
+TEST_F(PromptSharing, WhatTheCacheKnowsIsNotGivenUpForAShorterBeginning) {
+  Create({}, {.prefill_tokens = 64});
+  const GenerationRequest known{.prompt = Prompt(328), .max_tokens = 1};
+  Complete(known);
+  GenerationRequest fresh{.prompt = Prompt(200), .max_tokens = 1};
+  for (size_t i = 128; i < 200; ++i) fresh.prompt[i] = 3;
+  model_->tokens = 0;
+  const std::shared_ptr<EventQueue> first = Submit(1, fresh), second = Submit(2, known);
+  while (core_->Step()) {
+  }
+  Transcript transcript;
+  transcript.Read(*second);
+  EXPECT_GE(transcript.cached_prompt_tokens, 320u);
+}
+
 TEST_F(PromptSharing, ARecurrentModelFindsARepeatedPromptAndTheNextTurn) {
   for (const int64_t prefill_tokens : {7, 90, 256}) {
     SCOPED_TRACE(testing::Message() << "chunks of " << prefill_tokens);

@@ -7,7 +7,8 @@
 
 namespace inferd::engine {
 
-// The sequence that has just computed all that it shares with this one, and nothing more.
+// The sequence that has just computed all that it shares with this one, and nothing more. Where the prefix cache knows
+// more of this one's text, there is none.
 const cache::Sequence* SequenceMemory::LeaderOf(const Description& description) const {
   if (!description.shared_prefix) return nullptr;
   const auto found = sequences_.find(description.shared_prefix->leader);
@@ -18,7 +19,10 @@ const cache::Sequence* SequenceMemory::LeaderOf(const Description& description) 
   std::vector<int32_t> scratch, leaders_scratch;
   const bool same = std::ranges::equal(description.tokens->view().Piece(0, shared, scratch),
                                        leader.tokens->view().Piece(0, shared, leaders_scratch));
-  return same ? found->second.get() : nullptr;
+  if (!same) return nullptr;
+  const auto length = static_cast<int64_t>(shared);
+  return cache_.CountKnown(description.key, description.tokens->view().All(scratch)) <= length ? found->second.get()
+                                                                                               : nullptr;
 }
 
 int64_t SequenceMemory::Start(scheduler::SequenceId id) {

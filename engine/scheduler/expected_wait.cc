@@ -2,6 +2,7 @@
 #include "engine/scheduler/expected_wait.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "engine/scheduler/prefill_share.h"
 
@@ -10,15 +11,32 @@ namespace {
 
 size_t Rank(const Arrival& arrival) { return static_cast<size_t>(arrival.priority); }
 
+using Endings = std::vector<Load::Ending>;
+
+// Of all that run: those that came during the step are not among load.endings yet, and generate as much as others.
+Endings EndingsOf(const Load& load, const Rates& rates) {
+  Endings endings = load.endings;
+  const auto missing = load.running_sequences - static_cast<int64_t>(endings.size());
+  if (missing <= 0) return endings;
+  int64_t blocks = 0;
+  for (const ClassLoad& its_class : load.classes) blocks += its_class.running_blocks;
+  for (const Load::Ending& ending : endings) blocks -= ending.blocks;
+  endings.resize(static_cast<size_t>(load.running_sequences),
+                 {static_cast<int64_t>(rates.generated_tokens()), std::max<int64_t>(blocks, 0) / missing});
+  std::sort(endings.begin(), endings.end(),
+            [](const Load::Ending& a, const Load::Ending& b) { return a.tokens_left < b.tokens_left; });
+  return endings;
+}
+
 // How many sequences must end until `blocks` more are free. When all that run have ended, so have others at their
 // places, each time with as many blocks.
-int64_t EndsThatFree(int64_t blocks, const Load& load) {
+int64_t EndsThatFree(int64_t blocks, const Endings& endings) {
   int64_t all = 0;
-  for (const Load::Ending& ending : load.endings) all += ending.blocks;
+  for (const Load::Ending& ending : endings) all += ending.blocks;
   if (blocks <= 0 || all == 0) return 0;
-  int64_t ends = (blocks - 1) / all * static_cast<int64_t>(load.endings.size());
+  int64_t ends = (blocks - 1) / all * static_cast<int64_t>(endings.size());
   int64_t left = (blocks - 1) % all + 1;
-  for (const Load::Ending& ending : load.endings) {
+  for (const Load::Ending& ending : endings) {
     if (left <= 0) break;
     left -= ending.blocks;
     ++ends;
@@ -27,11 +45,11 @@ int64_t EndsThatFree(int64_t blocks, const Load& load) {
 }
 
 // Until so many of the running sequences, and of those that take their places, have ended.
-double SecondsUntilEnds(int64_t ends, const Load& load, const Rates& rates) {
+double SecondsUntilEnds(int64_t ends, const Endings& endings, const Rates& rates) {
   if (ends <= 0) return 0;
-  const auto running = static_cast<int64_t>(load.endings.size());
+  const auto running = static_cast<int64_t>(endings.size());
   const int64_t rounds = running > 0 ? (ends - 1) / running : ends;
-  const int64_t first = running > 0 ? load.endings[static_cast<size_t>((ends - 1) % running)].tokens_left : 0;
+  const int64_t first = running > 0 ? endings[static_cast<size_t>((ends - 1) % running)].tokens_left : 0;
   const double tokens = static_cast<double>(first) + static_cast<double>(rounds) * rates.generated_tokens();
   return tokens * rates.stream_seconds_per_token();
 }
@@ -48,7 +66,9 @@ double SecondsUntilRoom(const QueueLimits& limits, const Load& load, const Arriv
     places -= load.classes[i].running_sequences;
     blocks -= load.classes[i].running_blocks;
   }
-  return SecondsUntilEnds(std::max(places, EndsThatFree(blocks, load)), load, rates);
+  if (places <= 0 && blocks <= 0) return 0;
+  const Endings endings = EndingsOf(load, rates);
+  return SecondsUntilEnds(std::max(places, EndsThatFree(blocks, endings)), endings, rates);
 }
 
 int64_t TokensBefore(const Load& load, const Arrival& arrival) {

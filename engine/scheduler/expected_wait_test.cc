@@ -113,6 +113,20 @@ TEST(ExpectedWait, EndsWhenTheSequencesBeforeHaveGivenTheirPages) {
   EXPECT_LT(ExpectedWaitSeconds(limits, load, {.tokens = 0, .first_blocks = 1}, Measured()), 1e-9);
 }
 
+TEST(ExpectedWait, WhatCameDuringTheStepEndsWithTheOthers) {
+  const QueueLimits limits{.max_sequences = 32};
+  Load load{.free_blocks = 1000};
+  const Arrival arrival{.tokens = 1, .blocks = 2, .first_blocks = 2};
+  for (int i = 0; i < 63; ++i) load.Add(arrival, limits);
+  EXPECT_EQ(load.running_sequences, 32);
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, load, arrival, Measured()), 50 * 0.02, 0.2) << "after one round of 50 tokens";
+  Load many{.free_blocks = 1000};
+  many.Add({.tokens = 1, .sequences = 128, .blocks = 256, .first_blocks = 2}, limits);
+  EXPECT_EQ(many.running_sequences, 32);
+  EXPECT_EQ(many.waiting_sequences, 96);
+  EXPECT_NEAR(ExpectedWaitSeconds(limits, many, arrival, Measured()), 4 * 50 * 0.02, 0.2);
+}
+
 TEST(ExpectedWait, EmbeddingTakesTurnsWithGeneration) {
   Load load{.embedding_requests = 1, .embedding_tokens = 100000};
   load.embeddings[1].Add(100000);

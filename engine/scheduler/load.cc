@@ -49,16 +49,16 @@ void Load::Add(const Arrival& arrival, const QueueLimits& limits) {
   ClassLoad& its_class = classes[priority];
   prefill_tokens += arrival.tokens;
   its_class.prompts.Add(arrival.tokens);
-  if (begins) {
-    running_sequences += arrival.sequences;
-    its_class.running_sequences += arrival.sequences;
-    its_class.running_blocks += arrival.blocks;
-    free_blocks -= arrival.blocks;
-  } else {
-    waiting_sequences += arrival.sequences;
-    its_class.waiting_sequences += arrival.sequences;
-    its_class.waiting_blocks += arrival.blocks;
-  }
+  // More choices than there are places wait for those before them.
+  const int64_t began = begins ? std::min(arrival.sequences, limits.max_sequences - running_sequences) : 0;
+  const int64_t blocks = began == 0 ? 0 : arrival.blocks * began / arrival.sequences;
+  running_sequences += began;
+  its_class.running_sequences += began;
+  its_class.running_blocks += blocks;
+  free_blocks -= blocks;
+  waiting_sequences += arrival.sequences - began;
+  its_class.waiting_sequences += arrival.sequences - began;
+  its_class.waiting_blocks += arrival.blocks - blocks;
 }
 
 }  // namespace inferd::scheduler

@@ -103,6 +103,7 @@ Load Scheduler::load() const {
       load.endings.push_back({TokensLeft(sequence, rates_.generated_tokens()), blocks});
       load.decoding_sequences += sequence.state == SequenceState::kDecode ? 1 : 0;
     } else {
+      pending = std::max<int64_t>(pending - sequence.spec.known_tokens, 1);
       if (sequence.spec.shared_prefix) {
         // What it shares is counted with its leader, or with the first of those whose leader has ended.
         const SharedPrefix& shared = *sequence.spec.shared_prefix;
@@ -231,6 +232,7 @@ Streams Scheduler::Decoding(const StepPlan& plan) const {
 void Scheduler::PlanPrefills(StepPlan& plan) {
   Ranked prefilling = Running();
   std::erase_if(prefilling, [](const Sequence* sequence) { return sequence->state != SequenceState::kPrefill; });
+  if (prefilling.empty()) return;
   int64_t spare_rows = options_.max_result_rows - options_.max_sequences;
   int64_t unplanned_rows = spare_rows;
   const Stops stops = StopsForFollowers();

@@ -318,6 +318,14 @@ TEST_F(SchedulerTest, AWaitingPromptTakesTheRoomOfOthersOnlyWhereItsPriorityIsBe
   EXPECT_EQ(scheduler_->preemptions(), 0u);
 }
 
+TEST_F(SchedulerTest, TheLoadDoesNotCountWhatTheCacheKnowsOfWaitingPrompts) {
+  Create(100, {.max_sequences = 1});
+  Add(1, 10);
+  Step();
+  scheduler_->Add({.id = 2, .tokens = 8000, .known_tokens = 7900, .arrival = clock_.Now()});
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 100);
+}
+
 TEST_F(SchedulerTest, NobodyGivesWayInVain) {
   Create(10);
   scheduler_->Add({.id = 1, .tokens = 450, .priority = Priority::kHigh, .arrival = clock_.Now()});

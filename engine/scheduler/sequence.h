@@ -25,8 +25,9 @@ struct SharedPrefix {
 
 struct SequenceSpec {
   SequenceId id = 0;
-  int64_t tokens = 0;       // known so far: the prompt, and what a resumed request had generated; >= 1
-  int64_t most_tokens = 0;  // that it ends with at the latest; 0: not known
+  int64_t tokens = 0;        // known so far: the prompt, and what a resumed request had generated; >= 1
+  int64_t most_tokens = 0;   // that it ends with at the latest; 0: not known
+  int64_t known_tokens = 0;  // of them in the prefix cache when it came: what it expects not to compute
   Priority priority = Priority::kNormal;
   MonotonicTime arrival;
   std::optional<MonotonicTime> deadline;

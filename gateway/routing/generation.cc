@@ -269,6 +269,7 @@ void Generation::LeaveGate() {
 
 std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   LeaveGate();
+  if (progress_since_start_) blame_.Forget();
   if (end.outcome == CallOutcome::kAnswered) {
     if (end.status.ok() && !all_finished()) return Internal("the worker's stream ended before its last choice");
     // The worker drains or loads: another takes it, from where it is.
@@ -287,7 +288,6 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   ++deaths_;
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();
-  if (progress_since_start_) blame_.Forget();
   if (!blame_.Add(end.begun && !waits_)) return std::nullopt;
   return upstream_.poison.Add(request_);
 }

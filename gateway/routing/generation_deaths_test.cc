@@ -50,6 +50,25 @@ TEST_F(GenerationTest, ARequestThatKillsTwoWorkersIsRefusedForAWhile) {
   EXPECT_TRUE(poison_.Check(Request("tokens=10 die_at=4 delay_us=20000")).ok());
 }
 
+TEST_F(GenerationTest, WhatItGotFromAWorkerThatWasWithdrawnClearsItOfADeathBefore) {
+  std::vector<std::string> arguments = StubArguments();
+  StubProcess first(arguments);
+  arguments.insert(arguments.end(), {"--withdraw-at", "3"});
+  std::future<Outcome> result = Run(Request("tokens=10 die_at=3 delay_us=20000"));
+  WaitForDeltas(1);
+  first.Kill();
+  StubProcess withdrawn(arguments);
+  StubProcess last(SecondStubArguments(kFingerprint));
+  WaitForDeltas(2);
+  SetVersions("", "READY", kFingerprint);
+  last.WaitForDeath();  // of this one alone it may be to blame
+  last.Start();
+  last.WaitForDeath();
+  Outcome outcome = result.get();
+  EXPECT_TRUE(absl::IsInternal(outcome.status)) << outcome.status;
+  EXPECT_EQ(outcome.text, Words(3));
+}
+
 TEST_F(GenerationTest, WaitsForTheNextWorkerFromTheDeathOn) {
   upstream_.start_wait = milliseconds(100);
   upstream_.resume_wait = seconds(20);

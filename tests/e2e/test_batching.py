@@ -170,8 +170,8 @@ def test_top_shows_sequences_speed_pool_queue_and_hits(daemon):
     with open_stream(daemon, model="narrow"):
         lines = daemon.inferctl("top", "--rounds", "2").stdout.splitlines()
     rows = [line.split() for line in lines if line.startswith("narrow@")]
-    assert lines[0].split() == ["MODEL", "STATE", "RUNNING", "WAITING", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
-    assert rows[-1][2] == "1" and float(rows[-1][5]) > 1 and float(rows[-1][6].rstrip("%")) > 0
+    assert lines[0].split() == ["MODEL", "STATE", "RUNNING", "WAITING", "SEQUENCES", "PROMPT/s", "TOKENS/s", "KV", "CACHED", "MiB"]
+    assert rows[-1][2] == rows[-1][4] == "1" and float(rows[-1][6]) > 1 and float(rows[-1][7].rstrip("%")) > 0
 
 
 def anonymous_bytes(pid):
