@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kLeastWeight = 0.1;
 constexpr double kPromptTokens = 512;
+constexpr int64_t kFewTokens = 32;
 constexpr double kLeastShare = 0.1;         // of their steps' time that prompts take
 constexpr double kLeastStreamTokens = 0.5;  // fewer than one come of sequences that end
 
@@ -54,7 +55,9 @@ void Rates::StepDone(const StepShape& shape, double seconds) {
   // Of a mixed step, the prompts and the rows beyond those measured share what it took longer than decoding alone: less
   // than nothing, now and then, for the time of a step scatters.
   const double beyond = decode_rows_.samples > 0 ? static_cast<double>(rows) - decode_rows_.value : 0;
-  const double decode = rows == 0 ? 0 : beyond > 0 ? decode_step_.value : decode_step_seconds(rows);
+  // A few tokens alone tell what a step costs, whatever is in it, rather than what they do.
+  const double alone = shape.prefill_tokens < kFewTokens ? decode_step_seconds(1) : 0;
+  const double decode = rows == 0 ? alone : beyond > 0 ? decode_step_.value : decode_step_seconds(rows);
   const double tokens = static_cast<double>(shape.prefill_tokens) + std::max(beyond, 0.0);
   const double kept = 1 / (1 + tokens / kPromptTokens);
   prefill_seconds_ = prefill_seconds_ * kept + seconds - decode;

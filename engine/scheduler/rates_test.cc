@@ -94,6 +94,16 @@ TEST(Rates, APromptsLastTokenSaysLittleOfTheSpeedOfPrompts) {
   EXPECT_NEAR(rates.prefill_seconds_per_token(), 0.00107, 0.00001);
 }
 
+TEST(Rates, TinyPromptsDoNotMakeLongOnesSeemDear) {
+  Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.01, .step_seconds = 0.006});
+  for (int i = 0; i < 40; ++i) {
+    rates.StepDone({.prefill_tokens = 2}, 0.0065);
+    rates.StepDone({.decode_sequences = 1}, 0.006);
+  }
+  EXPECT_LT(rates.prefill_seconds_per_token(), 0.0007);
+  EXPECT_GT(rates.prefill_seconds_per_token(), 0.0002);
+}
+
 TEST(Rates, FollowAChangeOfSpeed) {
   Rates rates;
   for (int i = 0; i < 10; ++i) rates.StepDone({.decode_sequences = 1}, 1.0);

@@ -152,7 +152,7 @@ def test_a_deadline_ends_a_request(worker, protos):
         list(worker.stub.Generate(request(pb, max_tokens=2000, deadline_ms=300)))
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
     assert time.monotonic() - begin < 3
-    assert worker.stats().requests_running == 0
+    wait_for(lambda: worker.stats().requests_running == 0, 5, "the end of the step")
 
 
 def test_embeddings_do_not_depend_on_their_company(worker, protos):
