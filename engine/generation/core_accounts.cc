@@ -50,6 +50,9 @@ std::vector<RequestId> Core::RequestIds() const {
 scheduler::Load Core::load() const {
   scheduler::Load load = scheduler_.load();
   load.waiting_requests = static_cast<int64_t>(waiting_.size());
+  for (const RequestId id : waiting_) {
+    ++load.classes[static_cast<size_t>(requests_.at(id)->request.priority)].waiting_requests;
+  }
   return load;
 }
 

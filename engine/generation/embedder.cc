@@ -108,6 +108,7 @@ void Embedder::AddTo(scheduler::Load& load, MonotonicTime now, const Job* but) c
     if (job.get() == but) continue;
     ++requests;
     not_begun += job->begun ? 0 : 1;
+    load.classes[static_cast<size_t>(job->TurnPriority(now))].waiting_requests += job->begun ? 0 : 1;
     load.embedding_tokens += job->tokens_left;
     load.embeddings[static_cast<size_t>(job->TurnPriority(now))].Add(job->tokens_left);
   }

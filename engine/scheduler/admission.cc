@@ -27,10 +27,15 @@ std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& l
                                         const Rates& rates) {
   if (arrival.resumed) return std::nullopt;
   const double wait = ExpectedWaitSeconds(limits, load, arrival, rates);
-  if (!load.Begins(arrival, limits) && load.waiting_requests >= limits.max_requests) {
-    return FullQueue(wait, fmt::format("{} requests are waiting", load.waiting_requests));
+  // What has a worse priority takes no room from it.
+  int64_t requests = load.waiting_requests, waiting = load.prefill_tokens + load.embedding_tokens;
+  for (size_t i = static_cast<size_t>(arrival.priority) + 1; i < load.classes.size(); ++i) {
+    requests -= load.classes[i].waiting_requests;
+    waiting -= load.classes[i].prompts.tokens() + load.embeddings[i].tokens();
   }
-  const int64_t waiting = load.prefill_tokens + load.embedding_tokens;
+  if (!load.Begins(arrival, limits) && requests >= limits.max_requests) {
+    return FullQueue(wait, fmt::format("{} requests are waiting", requests));
+  }
   if (limits.max_tokens > 0 && waiting > 0 && waiting + arrival.tokens > limits.max_tokens) {
     return FullQueue(wait, fmt::format("{} prompt tokens are waiting, {} more exceed the limit of {}", waiting,
                                        arrival.tokens, limits.max_tokens));

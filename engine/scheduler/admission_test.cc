@@ -52,6 +52,17 @@ TEST(Admission, RefusesAFullQueue) {
   EXPECT_GT(rejection->expected_wait_seconds, 0);
 }
 
+TEST(Admission, AQueueFullOfAWorsePriorityHasRoomForABetterOne) {
+  const QueueLimits limits{.max_requests = 3, .max_tokens = 600, .max_sequences = 2};
+  Load load = Running(2, 60);
+  for (int i = 0; i < 3; ++i) load.Add({.tokens = 200, .blocks = 5, .first_blocks = 5}, limits);
+  EXPECT_EQ(load.waiting_requests, 3);
+  EXPECT_TRUE(CheckAdmission(limits, load, {.tokens = 10, .blocks = 2}, Measured()));
+  EXPECT_TRUE(CheckAdmission(limits, load, {.tokens = 10, .blocks = 2, .priority = Priority::kLow}, Measured()));
+  EXPECT_FALSE(CheckAdmission(limits, load, {.tokens = 10, .blocks = 2, .priority = Priority::kHigh}, Measured()));
+  EXPECT_EQ(TakeUntilRefused(limits, load, {.tokens = 10, .blocks = 2, .priority = Priority::kHigh}), 3);
+}
+
 TEST(Admission, TakesWhatHasAPlaceAndSoManyMore) {
   const Load empty{.free_blocks = 1000};
   const Arrival arrival{.tokens = 10, .blocks = 2};

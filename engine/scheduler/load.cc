@@ -40,6 +40,7 @@ void Load::Add(const Arrival& arrival, const QueueLimits& limits) {
   const bool begins = Begins(arrival, limits);
   const auto priority = static_cast<size_t>(arrival.priority);
   waiting_requests += begins ? 0 : 1;
+  classes[priority].waiting_requests += begins ? 0 : 1;
   if (arrival.embeds) {
     ++embedding_requests;
     embedding_tokens += arrival.tokens;

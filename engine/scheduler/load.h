@@ -52,8 +52,9 @@ class PromptSizes {
   int64_t tokens_ = 0;
 };
 
-// Sequences of one priority, as it is now.
+// What has one priority, as it is now.
 struct ClassLoad {
+  int64_t waiting_requests = 0;                       // of Load::waiting_requests
   int64_t waiting_sequences = 0, waiting_blocks = 0;  // blocks: that they need
   int64_t running_sequences = 0, running_blocks = 0;  // that they hold
   PromptSizes prompts;                                // of both
