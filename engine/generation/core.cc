@@ -32,6 +32,7 @@ void Core::Submit(RequestId id, GenerationRequest generation, std::shared_ptr<Ev
       Request{.id = id, .request = std::move(generation), .queue = std::move(queue), .arrival = arrival});
   Request& request = *owned;
   request.stops = *output::StopTexts::Create(request.request.stop);
+  request.known_tokens = KnownTokens(request);
   requests_[id] = std::move(owned);
   waiting_.insert(id);
   request.choices_left = request.request.choices;
@@ -96,7 +97,7 @@ void Core::StartChoice(Request& request, uint32_t index) {
                   .tokens = static_cast<int64_t>(tokens.size()),
                   .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
                                  MostTokens(request.request, options_.limits),
-                  .known_tokens = reuse_prefix ? KnownTokens(request) : 0,
+                  .known_tokens = request.known_tokens,
                   .priority = request.request.priority,
                   .arrival = request.arrival,
                   .deadline = request.request.deadline,

@@ -81,6 +81,7 @@ class Core {
     MonotonicTime arrival;
     std::shared_ptr<const output::StopTexts> stops;
     uint32_t choices_left = 0;
+    int64_t known_tokens = 0;                      // of the prompt in the prefix cache when it came
     bool begun = false;                            // `accepted` was sent
     std::vector<scheduler::SequenceId> sequences;  // that the scheduler knows
   };

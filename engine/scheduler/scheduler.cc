@@ -323,12 +323,12 @@ bool Scheduler::Admit(Sequence& sequence, int64_t running) {
 // such together make room for that.
 bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
   const Ranked ranked = Running();
+  if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
   int64_t blocks = FreeBlocks(running);
   for (const Sequence* victim : ranked) {
     if (EffectivePriority(*victim) <= EffectivePriority(by)) continue;
     blocks += memory_.BlocksFor(victim->tokens) + memory_.BlocksFor(1);
   }
-  if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
   if (memory_.BlocksFor(by.tokens) > blocks) return false;
   Preempt(*ranked.back(), plan);
   return true;
