@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures what swaps, crashes and a thousand models cost, on the real programs, and prints a table.
 
-    INFERD_BUILD=build/release tests/bench/supervision.py MODEL.gguf [swap|killed_worker|killed_gateway|thousand_models ...]
+    INFERD_BUILD=build/release tests/bench/supervision.py MODEL.gguf [swap killed_worker ...]
 """
+import argparse
 import datetime
 import json
 import os
@@ -163,13 +164,23 @@ def thousand_models(folder, path):
 MEASURES = {"swap": swap, "killed_worker": killed_worker, "killed_gateway": killed_gateway, "thousand_models": thousand_models}
 
 
+def measure_name(text):
+    if text not in MEASURES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(MEASURES)}")
+    return text
+
+
 def main():
-    path = pathlib.Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", metavar="MODEL", type=pathlib.Path, help="GGUF file")
+    parser.add_argument("measures", metavar="MEASURE", nargs="*", type=measure_name, help=f"of {', '.join(MEASURES)}; all if none is named")
+    arguments = parser.parse_args()
+    if not arguments.model.is_file():
+        parser.error(f"MODEL: there is no file {arguments.model}")
     print("| what | measured | goal |\n|---|---|---|")
-    chosen = sys.argv[2:] or MEASURES
-    for measure in (MEASURES[name] for name in chosen):
+    for name in arguments.measures or MEASURES:
         with tempfile.TemporaryDirectory(prefix="inferd-bench-") as folder:
-            measure(pathlib.Path(folder), path)
+            MEASURES[name](pathlib.Path(folder), arguments.model.resolve())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""tests/bench/serve.py as its user meets it: what is wrong is told before anything runs, and a short run gives figures."""
+"""The programs of tests/bench as their user meets them: what is wrong is told before anything runs, and a short run gives figures."""
 import json
 import subprocess
 import sys
@@ -6,6 +6,30 @@ import sys
 import pytest
 from conftest import ROOT
 from daemon import BIN
+
+
+PROGRAMS = [path for path in sorted((ROOT / "tests/bench").rglob("*.py")) if '__name__ == "__main__"' in path.read_text()]
+
+
+def run(program, *arguments):
+    return subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_each_program_explains_itself(program):
+    result = run(program, "--help")
+    assert result.returncode == 0 and result.stdout.startswith("usage: ") and not result.stderr
+    result = run(program, "--no-such-option")
+    assert result.returncode == 2 and "usage: " in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("arguments,text", [
+    (["/nowhere.gguf"], "MODEL: there is no file /nowhere.gguf"),
+    (["{model}", "swop"], "'swop' is none of swap, killed_worker, killed_gateway, thousand_models"),
+])
+def test_supervision_names_a_wrong_argument_at_once(model_path, arguments, text):
+    result = run(ROOT / "tests/bench/supervision.py", *[argument.format(model=model_path) for argument in arguments])
+    assert result.returncode == 2 and text in result.stderr, result.stderr
 
 
 def serve(*arguments):
