@@ -108,6 +108,10 @@ TEST(ChatRequest, RefusesByName) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("n":0)", "n"},
       {R"("n":129)", "n"},
+      {R"("best_of":2)", "best_of"},
+      {R"("n":2,"best_of":1)", "best_of"},
+      {R"("n":2,"best_of":3)", "best_of"},
+      {R"("best_of":"1")", "best_of"},
       {R"("temperature":2.01)", "temperature"},
       {R"("top_logprobs":3)", "top_logprobs"},
       {R"("logprobs":1)", "logprobs"},
@@ -243,6 +247,16 @@ TEST(CompletionRequest, ReadsTheFourFormsOfAPrompt) {
   auto id_lists = ParseCompletionRequest(R"({"prompt":[[1,2],[3]]})");
   ASSERT_TRUE(id_lists.ok());
   EXPECT_EQ(id_lists->generate[1].tokens().ids(0), 3);
+}
+
+TEST(CompletionRequest, TakesBestOfWhereItIsTheNumberOfChoices) {
+  for (const char* fields : {R"("best_of":1)", R"("n":3,"best_of":3)", R"("n":3,"best_of":null)"}) {
+    const auto completion = ParseCompletionRequest(fmt::format(R"({{"prompt":"a",{}}})", fields));
+    ASSERT_TRUE(completion.ok()) << completion.status();
+    EXPECT_TRUE(completion->warnings.empty()) << fields;
+  }
+  const auto more = ParseCompletionRequest(R"({"prompt":"a","n":2,"best_of":5})");
+  EXPECT_EQ(MessageOf(more.status()), "best_of: 5 is not n, which is 2: choosing among more answers is not supported");
 }
 
 TEST(CompletionRequest, RefusesWrongPrompts) {

@@ -105,6 +105,14 @@ absl::Status ReadOverflow(Fields& fields, v1::Limits& limits) {
   return absl::OkStatus();
 }
 
+// All choices that are made are given.
+absl::Status CheckBestOf(Fields& fields, uint32_t choices) {
+  ASSIGN_OR_RETURN(const std::optional<int64_t> best_of, fields.Integer("best_of", 1, kMaxInt32));
+  if (!best_of || *best_of == choices) return absl::OkStatus();
+  return InvalidArgument("best_of: {} is not n, which is {}: choosing among more answers is not supported", *best_of,
+                         choices);
+}
+
 absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
   ASSIGN_OR_RETURN(auto max_tokens, fields.Integer("max_tokens", 0, kMaxInt32));
   ASSIGN_OR_RETURN(auto max_completion_tokens, fields.Integer("max_completion_tokens", 0, kMaxInt32));
@@ -116,7 +124,7 @@ absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
   RETURN_IF_ERROR(ReadOverflow(fields, *request.mutable_limits()));
   ASSIGN_OR_RETURN(auto choices, fields.Integer("n", 1, 128));
   request.set_choices(static_cast<uint32_t>(choices.value_or(1)));
-  return absl::OkStatus();
+  return CheckBestOf(fields, request.choices());
 }
 
 absl::Status AddStop(const json::value& value, v1::GenerateRequest& request) {
