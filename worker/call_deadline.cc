@@ -4,19 +4,14 @@
 #include <algorithm>
 
 #include "config/base/status.h"
+#include "proto/deadline.h"
 
 namespace inferd::worker {
-namespace {
-
-constexpr uint64_t kYearMilliseconds = uint64_t{1000} * 60 * 60 * 24 * 365;
-
-}  // namespace
-
 std::optional<MonotonicTime> DeadlineOf(const grpc::CallbackServerContext& context, MonotonicTime now) {
   const auto deadline = context.deadline();
   if (deadline == std::chrono::system_clock::time_point::max()) return std::nullopt;
   const auto left = deadline - Clock::System().WallNow();
-  if (left > Milliseconds(kYearMilliseconds)) return std::nullopt;
+  if (left > Milliseconds(kMostDeadlineMilliseconds)) return std::nullopt;
   return now + std::chrono::duration_cast<MonotonicTime::duration>(left);
 }
 
@@ -29,9 +24,7 @@ absl::StatusOr<std::optional<MonotonicTime>> EarlierDeadline(bool has_own, uint6
 absl::StatusOr<std::optional<MonotonicTime>> EarlierDeadline(bool has_own, uint64_t milliseconds,
                                                              std::optional<MonotonicTime> of_call, MonotonicTime now) {
   if (!has_own) return of_call;
-  if (milliseconds == 0 || milliseconds > kYearMilliseconds) {
-    return InvalidArgument("deadline_ms: {} is not in [1, {}]", milliseconds, kYearMilliseconds);
-  }
+  RETURN_IF_ERROR(CheckDeadline(milliseconds));
   const MonotonicTime own = now + Milliseconds(milliseconds);
   return of_call ? std::min(*of_call, own) : own;
 }

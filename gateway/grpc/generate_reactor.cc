@@ -10,16 +10,14 @@
 #include "gateway/openai/answer.h"
 #include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
+#include "proto/deadline.h"
 
 namespace inferd::gateway {
 namespace {
 
-// As the worker says it: the time that is left when it gets the request is another one.
+// Before the worker does: the time that is left when it gets the request is another one.
 absl::Status CheckDeadline(const v1::GenerateRequest& request) {
-  constexpr uint64_t kYearMilliseconds = uint64_t{1000} * 60 * 60 * 24 * 365;
-  if (!request.has_deadline_ms()) return absl::OkStatus();
-  if (request.deadline_ms() > 0 && request.deadline_ms() <= kYearMilliseconds) return absl::OkStatus();
-  return InvalidArgument("deadline_ms: {} is not in [1, {}]", request.deadline_ms(), kYearMilliseconds);
+  return request.has_deadline_ms() ? inferd::CheckDeadline(request.deadline_ms()) : absl::OkStatus();
 }
 
 }  // namespace

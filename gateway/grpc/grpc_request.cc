@@ -6,6 +6,7 @@
 #include "gateway/auth/access.h"
 #include "gateway/http/request_id.h"
 #include "gateway/openai/errors.h"
+#include "proto/deadline.h"
 
 namespace inferd::gateway {
 namespace {
@@ -20,8 +21,8 @@ TimePoint DeadlineOf(const grpc::CallbackServerContext& context) {
   if (deadline == std::chrono::system_clock::time_point::max()) return TimePoint::max();
   auto left =
       std::chrono::duration_cast<std::chrono::steady_clock::duration>(deadline - std::chrono::system_clock::now());
-  constexpr auto kLongest = std::chrono::hours(24 * 365);
-  return left > kLongest ? TimePoint::max() : std::chrono::steady_clock::now() + left;
+  return left > std::chrono::milliseconds(kMostDeadlineMilliseconds) ? TimePoint::max()
+                                                                     : std::chrono::steady_clock::now() + left;
 }
 
 // "127.0.0.1" of "ipv4:127.0.0.1:4711"; the whole for other forms.

@@ -78,6 +78,11 @@ TEST(ChatRequest, LeavesUnsetWhatIsAbsentOrNull) {
   EXPECT_FALSE(chat->generate.has_constraint());
 }
 
+TEST(ChatRequest, TakesADeadlineOfAYear) {
+  EXPECT_EQ(ParseChatRequest(Chat(R"("deadline_ms":31536000000)"))->common.deadline, std::chrono::hours(24 * 365));
+  EXPECT_EQ(ParamOf(Chat(R"("deadline_ms":31536000001)")), "deadline_ms");
+}
+
 TEST(ChatRequest, NamesUnknownFields) {
   auto chat = ParseChatRequest(Chat(R"("foo":1,"bar":{"a":[]})"));
   ASSERT_TRUE(chat.ok());

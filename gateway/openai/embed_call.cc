@@ -1,6 +1,7 @@
 #include "gateway/openai/embed_call.h"
 
 #include "config/base/status.h"
+#include "gateway/openai/deadline_field.h"
 #include "gateway/openai/errors.h"
 #include "gateway/openai/priority_field.h"
 
@@ -11,8 +12,7 @@ absl::Status ReadEmbedFields(Fields& fields, EmbedFields& request) {
   if (normalize) request.embed.set_normalize(*normalize);
   ASSIGN_OR_RETURN(auto truncate, fields.Boolean("truncate"));
   request.embed.set_truncate(truncate.value_or(false));
-  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, 24 * 3600 * 1000));
-  if (deadline) request.deadline = std::chrono::milliseconds(*deadline);
+  ASSIGN_OR_RETURN(request.deadline, ReadDeadline(fields));
   ASSIGN_OR_RETURN(const v1::Priority priority, ReadPriority(fields));
   request.embed.set_priority(priority);
   fields.Ignore("user");

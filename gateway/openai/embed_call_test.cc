@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/base/status.h"
 #include "gateway/openai/json_text.h"
 
 namespace inferd::gateway {
@@ -24,6 +25,13 @@ TEST(ReadEmbedFields, ReadsThemAll) {
   EXPECT_EQ(read->deadline, std::chrono::milliseconds(1500));
   EXPECT_EQ(read->embed.priority(), v1::PRIORITY_BATCH);
   EXPECT_THAT(read->warnings, testing::ElementsAre("unknown field 'x' was ignored"));
+}
+
+// The worker's bounds (worker/generation_request_test.cc): what one way in takes, the other does, too.
+TEST(ReadEmbedFields, TakesADeadlineOfAYear) {
+  EXPECT_EQ(Read(R"({"deadline_ms":31536000000})")->deadline, std::chrono::hours(24 * 365));
+  EXPECT_EQ(MessageOf(Read(R"({"deadline_ms":31536000001})").status()),
+            "deadline_ms: 31536000001 is not an integer in 1..31536000000");
 }
 
 TEST(ReadEmbedFields, LeavesWhatIsAbsentUnset) {

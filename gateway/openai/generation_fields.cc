@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/openai/deadline_field.h"
 #include "gateway/openai/priority_field.h"
 #include "gateway/openai/valid_text.h"
 #include "inferd/v1/inference.pb.h"
@@ -19,7 +20,6 @@ constexpr int64_t kMaxInt32 = 2147483647;
 constexpr size_t kMaxStops = 16;
 constexpr size_t kMaxStopBytes = 256;
 constexpr size_t kMaxGrammarBytes = 1 << 20;
-constexpr int64_t kMaxDeadlineMilliseconds = 24 * 3600 * 1000;
 constexpr size_t kMaxLogitBias = 65'536;
 
 absl::Status ReadSampling(Fields& fields, v1::Sampling& sampling) {
@@ -238,8 +238,7 @@ absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, 
   ASSIGN_OR_RETURN(auto return_ids, fields.Boolean("return_token_ids"));
   common.return_token_ids = return_ids.value_or(false);
   request.set_return_token_ids(common.return_token_ids);
-  ASSIGN_OR_RETURN(auto deadline, fields.Integer("deadline_ms", 1, kMaxDeadlineMilliseconds));
-  if (deadline) common.deadline = std::chrono::milliseconds(*deadline);
+  ASSIGN_OR_RETURN(common.deadline, ReadDeadline(fields));
   return absl::OkStatus();
 }
 
