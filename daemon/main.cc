@@ -49,7 +49,12 @@ int PrintVersion(const std::string& programs) {
   pid_t pid = -1;
   int status = 0;
   const int error = posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environ);
-  if (error != 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+  if (error != 0) {
+    const absl::Status why = FromErrno(error, fmt::format("the program {} cannot be executed", program));
+    PrintError("inferd", fmt::format("kernels unknown, {}", MessageOf(why)));
+    return kExitFailed;
+  }
+  if (waitpid(pid, &status, 0) != pid || status != 0) {
     PrintError("inferd", fmt::format("kernels unknown, {} --isa failed", program));
     return kExitFailed;
   }

@@ -49,6 +49,7 @@ struct ExecPlan {
   std::vector<std::string> environment;
   std::vector<int> inherited;
   std::string oom_score;
+  std::string not_executed;  // what to say if the program is not there
   int null_fd = -1;
   int report_fd = -1;
   pid_t parent = -1;
@@ -74,24 +75,29 @@ void SetOomScore(const std::string& score) {
   close(fd);
 }
 
-[[noreturn]] void FailChild(const ExecPlan& plan, int exit_code, std::string_view reason) {
-  [[maybe_unused]] const ssize_t written = write(plan.report_fd, reason.data(), reason.size());
+// With what the last system call said; its text, unlike strerror's, is there without a lock or memory.
+[[noreturn]] void FailChild(const ExecPlan& plan, int exit_code, std::string_view what) {
+  const char* const why = strerrordesc_np(errno);
+  const std::string_view parts[] = {what, ": ", why == nullptr ? "unknown error" : why, "\n"};
+  for (const std::string_view part : parts) {
+    [[maybe_unused]] const ssize_t written = write(plan.report_fd, part.data(), part.size());
+  }
   _exit(exit_code);
 }
 
 void LimitResources(const ExecPlan& plan) {
   if (plan.limit_cpus && sched_setaffinity(0, sizeof plan.cpus, &plan.cpus) != 0) {
-    FailChild(plan, kExitUsage, "cpus: none of them is a processor that the daemon may use\n");
+    FailChild(plan, kExitUsage, "cpus: none of them is a processor that the daemon may use");
   }
   if (plan.group_fd >= 0 && write(plan.group_fd, "0", 1) != 1) {
-    FailChild(plan, kExitUsage, "memory_limit: the control group does not take the process\n");
+    FailChild(plan, kExitUsage, "memory_limit: the control group does not take the process");
   }
   const rlimit memory{.rlim_cur = plan.memory_limit_bytes, .rlim_max = plan.memory_limit_bytes};
   if (plan.memory_limit_bytes > 0 && setrlimit(RLIMIT_DATA, &memory) != 0) {
-    FailChild(plan, kExitUsage, "memory_limit: is above the limit that the daemon itself has\n");
+    FailChild(plan, kExitUsage, "memory_limit: is above the limit that the daemon itself has");
   }
   if (plan.nice != 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + plan.nice) != 0) {
-    FailChild(plan, kExitUsage, "nice: the kernel refuses it\n");
+    FailChild(plan, kExitUsage, "nice: the kernel refuses it");
   }
 }
 
@@ -109,7 +115,7 @@ void LimitResources(const ExecPlan& plan) {
   dup2(plan.null_fd, STDIN_FILENO);
   for (const int fd : plan.inherited) fcntl(fd, F_SETFD, 0);
   execve(plan.argv[0], plan.argv.data(), plan.envp.data());
-  FailChild(plan, kExitNotExecuted, "the program cannot be executed\n");
+  FailChild(plan, kExitNotExecuted, plan.not_executed);
 }
 
 }  // namespace
@@ -133,6 +139,7 @@ absl::StatusOr<Spawned> SystemSpawner::Spawn(const ProcessSpec& spec) {
 
   ExecPlan plan{.environment = config::EnvironmentForChildren(),
                 .oom_score = std::to_string(spec.oom_score),
+                .not_executed = fmt::format("the program {} cannot be executed", spec.program),
                 .null_fd = null_file_.get(),
                 .report_fd = report.write_end.get(),
                 .parent = getpid(),

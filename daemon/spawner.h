@@ -54,7 +54,7 @@ struct Spawned {
 class Spawner {
  public:
   virtual ~Spawner() = default;
-  // A program that cannot be executed is a child that exits with 127 and reports it.
+  // A program that cannot be executed is a child that exits with 127 and reports its path and why.
   virtual absl::StatusOr<Spawned> Spawn(const ProcessSpec& spec) = 0;
   virtual void Signal(pid_t pid, int signal) = 0;
   // SIGTERM, with the time that the process may take for what it has begun.

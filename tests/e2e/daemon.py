@@ -101,9 +101,9 @@ class Daemon:
         }
         self.config_path.write_text(json.dumps(config, indent=1))
 
-    def start(self, ready=True):
+    def start(self, ready=True, arguments=()):
         log = open(self.log_path, "ab")
-        self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path], stderr=log, stdout=log, env=self.environment)
+        self.process = subprocess.Popen([BIN / "inferd", "--config", self.config_path, *arguments], stderr=log, stdout=log, env=self.environment)
         log.close()
         if ready:
             wait_for(self.is_ready, what=lambda: "readiness\n" + self.log_path.read_text()[-2000:])

@@ -100,6 +100,20 @@ def test_missing_model_is_named_and_others_serve(tmp_path, model_path):
         assert "nowhere.gguf" in state["last_error"]
 
 
+@pytest.mark.parametrize("missing,present", [("inferd-worker", "inferd-gateway"), ("inferd-gateway", "inferd-worker")])
+def test_a_missing_program_is_named_with_its_path(tmp_path, model_path, missing, present):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / present).symlink_to(BIN / present)
+    said = f"the program {programs}/{missing} cannot be executed: No such file or directory"
+    with Daemon(tmp_path, [{"name": "good", "path": model_path, "kv_cache": {"bytes": "64MiB"}}], start=False) as daemon:
+        daemon.start(ready=False, arguments=["--programs", programs])
+        wait_for(lambda: any(said in json.dumps(line) for line in daemon.log_lines()), 30, said)
+    version = subprocess.run([BIN / "inferd", "--version", "--programs", programs], capture_output=True, text=True)
+    assert (version.returncode == 0) == (missing == "inferd-gateway")
+    assert version.returncode == 0 or said in version.stderr
+
+
 def test_a_file_that_is_cut_off_while_it_is_mapped_ends_its_worker_alone(tmp_path, model_path):
     victim = tmp_path / "victim.gguf"
     shutil.copyfile(model_path, victim)
