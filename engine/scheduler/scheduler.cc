@@ -131,7 +131,10 @@ Load Scheduler::load() const {
 void Scheduler::Transition(Sequence& sequence, SequenceEvent event) {
   const std::optional<SequenceState> next = Next(sequence.state, event);
   CHECK(next.has_value());
+  const bool ran = sequence.running();
   sequence.state = *next;
+  if (!ran && sequence.running()) running_.push_back(&sequence);
+  if (ran && !sequence.running()) std::erase(running_, &sequence);
 }
 
 void Scheduler::Remove(Sequence& sequence, SequenceEvent event) {
@@ -146,27 +149,25 @@ int Scheduler::EffectivePriority(const Sequence& sequence) const {
   return AgedPriority(sequence.spec.priority, sequence.spec.arrival, now_, options_.ageing_seconds);
 }
 
-bool Scheduler::RanksBefore(const Sequence& a, const Sequence& b) const {
-  return std::tuple(EffectivePriority(a), a.spec.arrival, a.spec.id) <
-         std::tuple(EffectivePriority(b), b.spec.arrival, b.spec.id);
+Scheduler::Rank Scheduler::RankOf(const Sequence& sequence) const {
+  return {EffectivePriority(sequence), sequence.spec.arrival, sequence.spec.id};
 }
 
-Scheduler::Ranked Scheduler::Waiting() {
-  Ranked ranked;
-  for (auto& [id, sequence] : sequences_) {
-    if (sequence.waiting() && (step_ == 0 || sequence.preempted_step != step_)) ranked.push_back(&sequence);
-  }
-  std::sort(ranked.begin(), ranked.end(), [&](const Sequence* a, const Sequence* b) { return RanksBefore(*a, *b); });
+Scheduler::Ranked Scheduler::Running() const {
+  Ranked ranked = running_;
+  std::sort(ranked.begin(), ranked.end(),
+            [&](const Sequence* a, const Sequence* b) { return RankOf(*a) < RankOf(*b); });
   return ranked;
 }
 
-Scheduler::Ranked Scheduler::Running() {
-  Ranked ranked;
+Scheduler::Queue Scheduler::Waiting() {
+  std::vector<std::pair<Rank, Sequence*>> ranked;
   for (auto& [id, sequence] : sequences_) {
-    if (sequence.running()) ranked.push_back(&sequence);
+    if (sequence.waiting() && (step_ == 0 || sequence.preempted_step != step_)) {
+      ranked.emplace_back(RankOf(sequence), &sequence);
+    }
   }
-  std::sort(ranked.begin(), ranked.end(), [&](const Sequence* a, const Sequence* b) { return RanksBefore(*a, *b); });
-  return ranked;
+  return Queue(std::greater<>(), std::move(ranked));
 }
 
 // ----------------------------------------------------------------------------------------------------------- the plan
@@ -202,9 +203,11 @@ void Scheduler::PlanDecodes(StepPlan& plan) {
 }
 
 void Scheduler::AdmitWaiting(StepPlan& plan) {
-  int64_t running = static_cast<int64_t>(Running().size());
-  for (Sequence* sequence : Waiting()) {
+  // Thousands may wait of which few find a place, so that they are not all put in order.
+  for (Queue waiting = Waiting(); !waiting.empty(); waiting.pop()) {
+    Sequence* sequence = waiting.top().second;
     if (WaitsForLeader(*sequence)) continue;
+    int64_t running = CountRunning();
     while (running >= options_.max_sequences || !Admit(*sequence, running)) {
       if (running == 0) {
         if (memory_.ReleaseOthers(kBestPriority)) continue;
@@ -217,7 +220,6 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
       if (!Displace(*sequence, running, plan)) return;  // nobody behind it may pass: it would never find room
       --running;
     }
-    running = static_cast<int64_t>(Running().size());
   }
 }
 
@@ -293,9 +295,9 @@ void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
 // Beside the rest of the running prompts, and a page more for each running sequence to grow.
 int64_t Scheduler::FreeBlocks(int64_t running) const {
   int64_t blocks = memory_.AvailableBlocks() - running * memory_.BlocksFor(1);
-  for (const auto& [id, sequence] : sequences_) {
-    if (sequence.state != SequenceState::kPrefill) continue;
-    blocks -= std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed), 0);
+  for (const Sequence* sequence : running_) {
+    if (sequence->state != SequenceState::kPrefill) continue;
+    blocks -= std::max<int64_t>(memory_.BlocksFor(sequence->tokens) - memory_.BlocksFor(sequence->computed), 0);
   }
   return blocks;
 }

@@ -18,8 +18,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <queue>
 #include <span>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "config/base/clock.h"
@@ -94,11 +98,15 @@ class Scheduler {
   using Ranked = std::vector<Sequence*>;
   using Stops = std::map<SequenceId, int64_t>;  // tokens of a leader after which its followers go on
 
-  // Sequences that are waiting, or running, best first: effective priority, then arrival.
-  Ranked Waiting();
-  Ranked Running();
+  using Rank = std::tuple<int, MonotonicTime, SequenceId>;  // effective priority, arrival; the least goes first
+  using Queue = std::priority_queue<std::pair<Rank, Sequence*>, std::vector<std::pair<Rank, Sequence*>>,
+                                    std::greater<>>;  // the best on top
+
+  Ranked Running() const;  // the best first
+  Queue Waiting();
+  int64_t CountRunning() const { return static_cast<int64_t>(running_.size()); }
   int EffectivePriority(const Sequence& sequence) const;
-  bool RanksBefore(const Sequence& a, const Sequence& b) const;
+  Rank RankOf(const Sequence& sequence) const;
 
   void Expire(StepPlan& plan);
   void PlanDecodes(StepPlan& plan);
@@ -121,6 +129,7 @@ class Scheduler {
   SchedulerOptions options_;
   KvMemory& memory_;
   std::map<SequenceId, Sequence> sequences_;  // waiting and running ones
+  Ranked running_;                            // of these, in no order
   Rates rates_;
   MonotonicTime now_;
   uint64_t step_ = 0;

@@ -10,19 +10,17 @@ namespace inferd::scheduler {
 bool Scheduler::WaitsForLeader(const Sequence& sequence) const {
   if (!sequence.spec.shared_prefix) return false;
   const Sequence* leader = Find(sequence.spec.shared_prefix->leader);
-  return leader != nullptr && leader->state != SequenceState::kDecode && RanksBefore(*leader, sequence) &&
+  return leader != nullptr && leader->state != SequenceState::kDecode && RankOf(*leader) < RankOf(sequence) &&
          leader->computed < sequence.spec.shared_prefix->end();
 }
 
 // Without a free place nobody would take a tail.
 Scheduler::Stops Scheduler::StopsForFollowers() const {
-  const auto running =
-      std::count_if(sequences_.begin(), sequences_.end(), [](const auto& s) { return s.second.running(); });
   Stops stops;
   for (const auto& [id, sequence] : sequences_) {
     if (!sequence.waiting() || !WaitsForLeader(sequence)) continue;
     const SharedPrefix& shared = *sequence.spec.shared_prefix;
-    const bool takes_tail = shared.tail > 0 && running < options_.max_sequences;
+    const bool takes_tail = shared.tail > 0 && CountRunning() < options_.max_sequences;
     if (!takes_tail && options_.state_page_tokens == 0) continue;
     const int64_t stop = takes_tail ? shared.end() : shared.tokens;
     const auto [place, first] = stops.try_emplace(shared.leader, stop);
