@@ -2,6 +2,7 @@
 #include "engine/generation/core.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "config/base/status.h"
@@ -89,10 +90,8 @@ void Core::StartChoice(Request& request, uint32_t index) {
   const bool reuse_prefix = options_.prefix_reuse && !all_rows;
   std::optional<scheduler::SharedPrefix> shared;
   if (reuse_prefix) shared = leaders_.Join(id, tokens.view().All(scratch), request.request.cache_salt);
-  memory_.Describe(id, {.tokens = &tokens,
-                        .key = {.tenant_salt = request.request.cache_salt},
-                        .reuse_prefix = reuse_prefix,
-                        .shared_prefix = shared});
+  memory_.Describe(
+      id, {.tokens = &tokens, .key = {.tenant_salt = request.request.cache_salt}, .reuse_prefix = reuse_prefix});
   scheduler_.Add({.id = id,
                   .tokens = static_cast<int64_t>(tokens.size()),
                   .most_tokens = static_cast<int64_t>(request.request.prompt.size()) +
@@ -328,7 +327,8 @@ void Core::FinishChoice(scheduler::SequenceId id, const Finish& finish) {
 void Core::Cancel(RequestId id, absl::Status status) {
   const auto found = requests_.find(id);
   if (found == requests_.end()) return;
-  for (scheduler::SequenceId sequence : found->second->sequences) {
+  // The first leads the others, and needs no heir among them.
+  for (scheduler::SequenceId sequence : found->second->sequences | std::views::reverse) {
     scheduler_.Cancel(sequence);
     memory_.Forget(sequence);
     leaders_.Leave(sequence);

@@ -62,6 +62,31 @@ TEST_F(PromptSharing, OnlyEqualTextsOfOneTenantGoOnFromEachOther) {
   EXPECT_THAT(cached, testing::ElementsAre(0, 49, 0, 0));
 }
 
+TEST_F(PromptSharing, IfTheFirstOfEqualPromptsIsCancelledTheNextComputesItForTheOthers) {
+  GenerationRequest request{.prompt = Prompt(100), .sampling = {.ignore_eos = true}, .seed = 5, .max_tokens = 3};
+  Create({.prefix_reuse = false});
+  const Transcript alone = Complete(request);
+  request.choices = 2;
+  for (const bool recurrent : {false, true}) {
+    Create({.recurrent = recurrent}, {.prefill_tokens = 10, .state_page_tokens = recurrent ? kernels::kPageTokens : 0});
+    Submit(1, request);
+    request.choices = 1;
+    std::vector<std::shared_ptr<EventQueue>> queues;
+    for (RequestId id = 2; id < 6; ++id) queues.push_back(Submit(id, request));
+    for (int i = 0; i < 3; ++i) core_->Step();
+    core_->Cancel(1, absl::OkStatus());
+    while (core_->Step()) {
+    }
+    const int64_t left = recurrent ? 0 : 30;  // by the first, as the beginning of a page
+    EXPECT_EQ(model_->tokens, 30 + 100 - left + 3 + 4 * 2) << "recurrent " << recurrent;
+    for (const auto& queue : queues) {
+      Transcript transcript;
+      transcript.Read(*queue);
+      EXPECT_EQ(transcript.choices, alone.choices);
+    }
+  }
+}
+
 TEST_F(PromptSharing, WhatTheCacheKnowsIsNotGivenUpForAShorterBeginning) {
   Create({}, {.prefill_tokens = 64});
   const GenerationRequest known{.prompt = Prompt(328), .max_tokens = 1};

@@ -9,10 +9,11 @@ namespace inferd::engine {
 
 // The sequence that has just computed all that it shares with this one, and nothing more. Where the prefix cache knows
 // more of this one's text, there is none.
-const cache::Sequence* SequenceMemory::LeaderOf(const Description& description) const {
-  if (!description.shared_prefix) return nullptr;
-  const auto found = sequences_.find(description.shared_prefix->leader);
-  if (found == sequences_.end() || found->second->length() != description.shared_prefix->end()) return nullptr;
+const cache::Sequence* SequenceMemory::LeaderOf(const scheduler::SequenceSpec& spec) const {
+  if (!spec.shared_prefix) return nullptr;
+  const auto found = sequences_.find(spec.shared_prefix->leader);
+  if (found == sequences_.end() || found->second->length() != spec.shared_prefix->end()) return nullptr;
+  const Description& description = descriptions_.at(spec.id);
   const Description& leader = descriptions_.at(found->first);
   const size_t shared = static_cast<size_t>(found->second->length());
   if (!(leader.key == description.key) || description.tokens->size() <= shared) return nullptr;
@@ -25,9 +26,9 @@ const cache::Sequence* SequenceMemory::LeaderOf(const Description& description) 
                                                                                                : nullptr;
 }
 
-int64_t SequenceMemory::Start(scheduler::SequenceId id) {
-  const Description& description = descriptions_.at(id);
-  const cache::Sequence* leader = LeaderOf(description);
+int64_t SequenceMemory::Start(const scheduler::SequenceSpec& spec) {
+  const Description& description = descriptions_.at(spec.id);
+  const cache::Sequence* leader = LeaderOf(spec);
   absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence =
       leader != nullptr ? cache_.Fork(*leader) : cache_.NewSequence(description.key);
   if (!sequence.ok()) return -1;
@@ -36,7 +37,7 @@ int64_t SequenceMemory::Start(scheduler::SequenceId id) {
     cache_.AttachPrefix(**sequence, description.tokens->view().All(scratch));
   }
   const int64_t length = (*sequence)->length();
-  const bool started = sequences_.emplace(id, *std::move(sequence)).second;
+  const bool started = sequences_.emplace(spec.id, *std::move(sequence)).second;
   CHECK(started);
   return length;
 }

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,7 +24,6 @@ class SequenceMemory : public scheduler::KvMemory {
     const TokenText* tokens = nullptr;  // known so far; outlives the sequence
     cache::PrefixKey key;
     bool reuse_prefix = true;
-    std::optional<scheduler::SharedPrefix> shared_prefix;
   };
 
   // `release_others`: as KvMemory::ReleaseOthers.
@@ -39,7 +37,7 @@ class SequenceMemory : public scheduler::KvMemory {
   // Only while the scheduler runs the sequence.
   cache::Sequence* Get(scheduler::SequenceId id) const { return sequences_.at(id).get(); }
 
-  int64_t Start(scheduler::SequenceId id) override;
+  int64_t Start(const scheduler::SequenceSpec& spec) override;
   bool Reserve(scheduler::SequenceId id, int64_t tokens) override;
   void Release(scheduler::SequenceId id) override;
   bool ReleaseOthers(int priority) override { return release_others_(priority); }
@@ -47,7 +45,7 @@ class SequenceMemory : public scheduler::KvMemory {
   int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
 
  private:
-  const cache::Sequence* LeaderOf(const Description& description) const;
+  const cache::Sequence* LeaderOf(const scheduler::SequenceSpec& spec) const;
 
   cache::KvCache& cache_;
   const std::function<bool(int)> release_others_;

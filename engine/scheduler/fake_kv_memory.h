@@ -17,7 +17,8 @@ class FakeKvMemory : public KvMemory {
  public:
   explicit FakeKvMemory(int64_t blocks) : total_(blocks) {}
 
-  int64_t Start(SequenceId id) override {
+  int64_t Start(const SequenceSpec& spec) override {
+    const SequenceId id = spec.id;
     EXPECT_FALSE(held_.contains(id)) << "sequence " << id << " starts twice";
     const int64_t tokens = cached.contains(id) ? cached[id] : 0;
     if (BlocksFor(tokens) > AvailableBlocks()) return -1;

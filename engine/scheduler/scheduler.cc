@@ -2,7 +2,6 @@
 #include "engine/scheduler/scheduler.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -29,10 +28,13 @@ void Scheduler::Add(const SequenceSpec& spec) {
   CHECK(spec.tokens >= 1);
   const auto [place, added] = sequences_.emplace(spec.id, Sequence{.spec = spec, .tokens = spec.tokens});
   CHECK(added);
-  if (options_.state_page_tokens == 0 || !spec.shared_prefix || spec.shared_prefix->tail > 0) return;
-  // A leader that has gone past has stopped there for nobody, and left no state.
-  const Sequence* leader = Find(spec.shared_prefix->leader);
-  if (leader != nullptr && leader->computed > spec.shared_prefix->tokens) place->second.spec.shared_prefix.reset();
+  if (!spec.shared_prefix) return;
+  const auto leader = sequences_.find(spec.shared_prefix->leader);
+  if (leader == sequences_.end()) return;
+  leader->second.leads = true;
+  // A leader with a recurrent state that has gone past has stopped there for nobody, and left no state.
+  const bool left_state = leader->second.computed <= spec.shared_prefix->tokens || spec.shared_prefix->tail > 0;
+  if (options_.state_page_tokens > 0 && !left_state) place->second.spec.shared_prefix.reset();
 }
 
 void Scheduler::Cancel(SequenceId id) {
@@ -90,7 +92,6 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 
 Load Scheduler::load() const {
   Load load;
-  std::set<SequenceId> lost_leaders;
   const int64_t page = memory_.BlocksFor(1);
   for (const auto& [id, sequence] : sequences_) {
     ClassLoad& its_class = load.classes[static_cast<size_t>(EffectivePriority(sequence))];
@@ -105,15 +106,13 @@ Load Scheduler::load() const {
     } else {
       pending = std::max<int64_t>(pending - sequence.spec.known_tokens, 1);
       if (sequence.spec.shared_prefix) {
-        // What it shares is counted with its leader, or with the first of those whose leader has ended.
+        // What it shares is counted with its leader, or known if that has ended.
         const SharedPrefix& shared = *sequence.spec.shared_prefix;
         const Sequence* leader = Find(shared.leader);
-        if (leader != nullptr || !lost_leaders.insert(shared.leader).second) {
-          const bool has_tail = leader != nullptr && leader->computed <= shared.end();
-          const int64_t less = std::min(has_tail ? shared.end() : shared.tokens, pending);
-          pending -= less;
-          blocks -= less > 0 ? std::max<int64_t>(memory_.BlocksFor(less) - page, 0) : 0;
-        }
+        const bool has_tail = leader != nullptr && leader->computed <= shared.end();
+        const int64_t less = std::min(has_tail ? shared.end() : shared.tokens, pending);
+        pending -= less;
+        blocks -= less > 0 ? std::max<int64_t>(memory_.BlocksFor(less) - page, 0) : 0;
       }
       ++load.waiting_sequences;
       ++its_class.waiting_sequences;
@@ -140,6 +139,7 @@ void Scheduler::Transition(Sequence& sequence, SequenceEvent event) {
 void Scheduler::Remove(Sequence& sequence, SequenceEvent event) {
   if (sequence.running()) memory_.Release(sequence.spec.id);
   Transition(sequence, event);
+  if (event == SequenceEvent::kCancel && sequence.leads) HandOver(sequence.spec.id);
   sequences_.erase(sequence.spec.id);
 }
 
@@ -305,7 +305,7 @@ int64_t Scheduler::FreeBlocks(int64_t running) const {
 // Beside others there must be room for the whole prompt and for each running sequence to grow.
 bool Scheduler::Admit(Sequence& sequence, int64_t running) {
   const SequenceId id = sequence.spec.id;
-  const int64_t cached = memory_.Start(id);
+  const int64_t cached = memory_.Start(sequence.spec);
   if (cached < 0) return false;
   const int64_t needed = std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(cached), 0);
   if (running > 0 && needed > FreeBlocks(running)) {

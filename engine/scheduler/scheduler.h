@@ -114,6 +114,7 @@ class Scheduler {
   Streams Decoding(const StepPlan& plan) const;
   void PlanPrefills(StepPlan& plan);
   void PlanDrafts(StepPlan& plan);
+  void HandOver(SequenceId leader);
   bool WaitsForLeader(const Sequence& sequence) const;
   Stops StopsForFollowers() const;
   int64_t TokensToStop(const Sequence& sequence, const Stops& stops) const;

@@ -1,10 +1,41 @@
 // Who waits for the beginning of another's prompt, and where that one stops for it.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "engine/scheduler/scheduler.h"
 #include "engine/scheduler/state_stops.h"
 
 namespace inferd::scheduler {
+namespace {
+
+// What two sequences have in common of which each shares this with a third.
+SharedPrefix Common(const SharedPrefix& a, const SharedPrefix& b) {
+  if (a.tokens == b.tokens && a.tail == b.tail) return a;
+  return {.leader = a.leader, .tokens = std::min(a.tokens, b.tokens)};
+}
+
+}  // namespace
+
+// The leader was cancelled: of those that wait for it, the best computes the beginning for the others.
+void Scheduler::HandOver(SequenceId leader) {
+  Ranked followers;
+  for (auto& [id, sequence] : sequences_) {
+    const std::optional<SharedPrefix>& shared = sequence.spec.shared_prefix;
+    if (sequence.waiting() && shared && shared->leader == leader) followers.push_back(&sequence);
+  }
+  if (followers.empty()) return;
+  Sequence& heir = **std::ranges::min_element(followers, {}, [this](const Sequence* s) { return RankOf(*s); });
+  const SharedPrefix inherited = *std::exchange(heir.spec.shared_prefix, std::nullopt);
+  heir.leads = followers.size() > 1;
+  for (Sequence* follower : followers) {
+    std::optional<SharedPrefix>& shared = follower->spec.shared_prefix;
+    if (!shared) continue;
+    shared = Common(*shared, inherited);
+    shared->leader = heir.spec.id;
+    if (shared->end() == 0) shared.reset();
+  }
+}
 
 // The leader is ahead in the queue or running, so waiting for it ends.
 bool Scheduler::WaitsForLeader(const Sequence& sequence) const {

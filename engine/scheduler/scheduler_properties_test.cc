@@ -31,7 +31,8 @@ class ExactMemory : public KvMemory {
  public:
   explicit ExactMemory(int64_t blocks) : total_(blocks) {}
 
-  int64_t Start(SequenceId id) override {
+  int64_t Start(const SequenceSpec& spec) override {
+    const SequenceId id = spec.id;
     const int64_t tokens = cached.contains(id) ? cached[id] : 0;
     if (BlocksFor(tokens) > AvailableBlocks()) return -1;
     EXPECT_TRUE(held_.emplace(id, Held{tokens, tokens}).second) << "sequence " << id << " starts twice";

@@ -199,6 +199,28 @@ TEST_F(SchedulerTest, ALostLeaderIsNotWaitedFor) {
   EXPECT_EQ(Step(), (Counts{{2, 256}}));
 }
 
+TEST_F(SchedulerTest, OneOfItsFollowersTakesTheWorkOfACancelledLeader) {
+  struct Case {
+    SharedPrefix second, third;
+    Counts after;  // the step after the leader's end
+  };
+  const Case cases[] = {
+      {{1, 64}, {1, 128}, {{2, 200}}},             // 64 in common
+      {{1, 192, 7}, {1, 192, 7}, {{2, 199}}},      // equal texts
+      {{1, 192, 7}, {1, 128}, {{2, 200}}},         //
+      {{1, 0, 40}, {1, 64}, {{2, 192}, {3, 64}}},  // nothing
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.second.tokens << " and " << c.third.tokens << " tokens in common");
+    Create(100);
+    Add(1, 200);
+    scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = c.second});
+    scheduler_->Add({.id = 3, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = c.third});
+    scheduler_->Cancel(1);
+    EXPECT_EQ(Step(), c.after);
+  }
+}
+
 TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
   Create(100);
   Add(1, 1000);

@@ -42,6 +42,7 @@ struct Sequence {
   int64_t computed = 0;  // of these, in the KV cache
   int64_t cached = 0;    // of these, found in the prefix cache at the first admission
   int64_t drafts = 0;    // guesses for the tokens after the known ones, to be checked in the next step
+  bool leads = false;    // others came that share its beginning
   uint64_t last_served_step = 0;
   uint64_t preempted_step = 0;
   std::optional<MonotonicTime> admitted;  // for the first time
