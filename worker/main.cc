@@ -27,6 +27,9 @@
 namespace inferd::worker {
 namespace {
 
+// For the clients of what is ended, less than the supervisor gives beyond the drain.
+constexpr std::chrono::milliseconds kLastWords(1000);
+
 // What the model's file is to blame for, and trying again would not help.
 bool IsRefusal(const absl::Status& status) {
   switch (status.code()) {
@@ -142,6 +145,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   const size_t unread = (*server)->WaitForStreams(deadline);
   LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});
   (*model)->engine->Stop();
+  (*server)->WaitForStreams(Clock::System().Now() + kLastWords);  // are told why they end
   if (prefixes != nullptr) SavePrefixes(**model, *prefixes);
   (*server)->Shutdown();
   return kExitDone;

@@ -141,6 +141,10 @@ bool Generation::MustBeLoaded(const ModelRoute& route) const {
 
 absl::Status Generation::WhyNoWorker(const ModelRoute* route) const {
   if (!withdrawn_.ok()) return withdrawn_;
+  if (accepted_ && route != nullptr && route->serving()) {
+    return Unavailable("the version of the model '{}' that answered is gone, and no other would give the same answer",
+                       request_.model());
+  }
   return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
 }
 

@@ -1,4 +1,6 @@
 // Generations whose workers die, or are withdrawn, in the middle.
+#include <gmock/gmock.h>
+
 #include "gateway/routing/generation.h"
 #include "gateway/testing/generation_fixture.h"
 
@@ -114,6 +116,18 @@ TEST_F(GenerationTest, IsToldThatItsWorkerIsWithdrawnWhereNoVersionGivesTheSameB
   EXPECT_EQ(MessageOf(outcome.status), "the model is shutting down");
   EXPECT_TRUE(absl::IsUnavailable(outcome.status));
   EXPECT_EQ(outcome.text, Words(20));
+}
+
+TEST_F(GenerationTest, SaysWhyItEndsWhereItsWorkerIsGoneAndNoVersionGivesTheSameBits) {
+  StubProcess old(StubArguments());
+  StubProcess stub(SecondStubArguments("fp_other"));
+  std::future<Outcome> result = Run(Request("tokens=40 delay_us=5000"));
+  WaitForDeltas(2);
+  SetVersions("", "READY", "fp_other");
+  old.Kill();
+  const Outcome outcome = result.get();
+  EXPECT_THAT(MessageOf(outcome.status), testing::HasSubstr("answered is gone")) << outcome.status;
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status));
 }
 
 TEST_F(GenerationTest, WaitsForAVersionWithTheSameFingerprintThatIsComing) {
