@@ -112,6 +112,7 @@ class Embedder {
     int64_t sequences_left;  // that may begin
     int64_t open_left;       // of these, that may stay open after the pass,
     int64_t blocks_left;     // and the cache's room for them
+    bool closed = false;     // none may stay open any more
   };
 
   void DropEnded(MonotonicTime now, const scheduler::Rates& rates, const scheduler::Load& others);
@@ -126,11 +127,13 @@ class Embedder {
   void Take(Turn& turn, int64_t most_tokens, Pass& pass);
   int64_t TakeInput(Turn& turn, int64_t most_tokens, Pass& pass);
   bool Begin(Job& job, size_t index, int64_t tokens, Pass& pass);
+  void Displace(const Job& by, int64_t blocks, Pass& pass);
   absl::Status RunPass(const std::vector<Part>& parts, MonotonicTime now);
   void TakeRow(const Part& part, std::span<const float> row);
   absl::Status FinishInput(const Part& part, MonotonicTime now);
   model::Pooling PooledBy() const;  // of a ranking model, what its head takes
   bool PoolsLastToken() const;
+  static void GiveBack(Job& job);  // the pages of its open input
   Job* LastOpen(MonotonicTime now) const;
   int64_t CountOpen() const;
 

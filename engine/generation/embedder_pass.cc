@@ -1,5 +1,6 @@
 // What a pass takes of which inputs, and the pass.
 #include <algorithm>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -102,7 +103,9 @@ bool Embedder::Begin(Job& job, size_t index, int64_t tokens, Pass& pass) {
   const bool alone = pass.open_left == static_cast<int64_t>(kMostOpen);
   const bool has_waited =
       std::chrono::duration<double>(pass.now - job.last_served).count() >= scheduler::kAgeingSeconds;
-  if (stays && blocks > pass.blocks_left && has_waited && !alone) pass.open_left = 0;  // so that it will be alone
+  if (stays && pass.closed) return false;
+  if (stays && (pass.open_left == 0 || blocks > pass.blocks_left)) Displace(job, blocks, pass);
+  if (stays && blocks > pass.blocks_left && has_waited && !alone) pass.closed = true;  // so that it will be alone
   if (stays && (pass.open_left == 0 || (blocks > pass.blocks_left && !(alone && has_waited)))) return false;
   if (pass.sequences_left == 0) return false;
   absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache.NewSequence({});
@@ -113,6 +116,33 @@ bool Embedder::Begin(Job& job, size_t index, int64_t tokens, Pass& pass) {
   --pass.open_left;
   pass.blocks_left -= blocks;
   return true;
+}
+
+// Open texts of a worse priority that the pass has nothing of yet give way, the last in rank first, if all of them
+// together make room.
+void Embedder::Displace(const Job& by, int64_t blocks, Pass& pass) {
+  const cache::KvCache& cache = device_.cache();
+  const auto gives_way = [&](const Job& job) {
+    const auto in_pass = [&](const Part& part) { return part.job == &job; };
+    return job.open() && job.PagePriority(pass.now) > by.TurnPriority(pass.now) &&
+           std::ranges::none_of(pass.parts, in_pass);
+  };
+  std::vector<Job*> victims;
+  int64_t their_blocks = 0;
+  for (const std::unique_ptr<Job>& job : jobs_) {
+    if (!gives_way(*job)) continue;
+    victims.push_back(job.get());
+    their_blocks += cache.BlocksFor(job->tokens_of(job->first_open));
+  }
+  if (victims.empty() || blocks > pass.blocks_left + their_blocks) return;
+  std::ranges::stable_sort(victims, {}, [&](const Job* job) { return job->PagePriority(pass.now); });
+  for (; pass.open_left == 0 || blocks > pass.blocks_left; victims.pop_back()) {
+    Job& victim = *victims.back();
+    pass.blocks_left += cache.BlocksFor(victim.tokens_of(victim.first_open));
+    ++pass.open_left;
+    ++pass.sequences_left;
+    GiveBack(victim);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------- the pages
@@ -132,10 +162,14 @@ Embedder::Job* Embedder::LastOpen(MonotonicTime now) const {
 bool Embedder::Release(int priority, MonotonicTime now) {
   Job* const job = LastOpen(now);
   if (job == nullptr || job->PagePriority(now) < priority) return false;
-  Input& input = job->inputs[job->first_open];
-  job->tokens_left += input.sequence->length();
-  input = {};
+  GiveBack(*job);
   return true;
+}
+
+void Embedder::GiveBack(Job& job) {
+  Input& input = job.inputs[job.first_open];
+  job.tokens_left += input.sequence->length();
+  input = {};
 }
 
 // ----------------------------------------------------------------------------------------------------------- the pass

@@ -126,6 +126,15 @@ TEST_F(EmbedderTurns, LongTextsLeaveAPlaceForShortOnes) {
   FinishAll();
 }
 
+TEST_F(EmbedderTurns, ALongTextOfABetterPriorityTakesThePlaceOfAWorseOne) {
+  Create(model::TestingModel::Llama());
+  for (int i = 0; i < 10; ++i) Submit(1, 250, {.priority = Priority::kBatch});
+  for (int i = 0; i < 12; ++i) Step();
+  ASSERT_EQ(device_->cache().Stats().sequences, static_cast<int64_t>(Embedder::kMostOpen));
+  EXPECT_EQ(PassesUntil(Submit(1, 250, {.priority = Priority::kHigh})), (250 + kPassTokens - 1) / kPassTokens);
+  FinishAll();
+}
+
 TEST_F(EmbedderTurns, RequestsThatHaveAllBegunAreBoundedAllTheSame) {
   Create(model::TestingModel::Llama());
   int begun = 0;
