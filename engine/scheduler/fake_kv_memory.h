@@ -48,11 +48,13 @@ class FakeKvMemory : public KvMemory {
     held_.erase(held);
   }
   bool ReleaseOthers(int priority) override { return others_priority >= priority && std::exchange(others, 0) > 0; }
+  int64_t HeldBlocks() const override { return used_ - shared; }
   int64_t AvailableBlocks() const override { return total_ - used_ - others; }
   int64_t BlocksFor(int64_t tokens) const override { return (tokens + 63) / 64; }
 
   int64_t used() const { return used_; }
   std::map<SequenceId, int64_t> cached;
+  int64_t shared = 0;  // blocks that are another sequence's, too (AvailableBlocks does not know)
   int64_t others = 0;  // blocks that the scheduler knows nothing of
   int others_priority = static_cast<int>(Priority::kNormal);
 

@@ -22,6 +22,7 @@ class KvMemory {
   // better than this; kBestPriority: of any. False: they hold nothing of that kind.
   virtual bool ReleaseOthers(int priority) = 0;
 
+  virtual int64_t HeldBlocks() const = 0;               // by all sequences, each once however many share it
   virtual int64_t AvailableBlocks() const = 0;          // that Reserve could get now
   virtual int64_t BlocksFor(int64_t tokens) const = 0;  // that a sequence of that many tokens holds at most
 };

@@ -2,6 +2,7 @@
 #include "engine/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -93,10 +94,11 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 Load Scheduler::load() const {
   Load load;
   const int64_t page = memory_.BlocksFor(1);
+  const double own_part = OwnPart();
   for (const auto& [id, sequence] : sequences_) {
     ClassLoad& its_class = load.classes[static_cast<size_t>(EffectivePriority(sequence))];
     int64_t pending = sequence.state == SequenceState::kDecode ? 0 : sequence.pending();
-    int64_t blocks = memory_.BlocksFor(sequence.tokens) + page;
+    int64_t blocks = sequence.running() ? FreedBlocks(sequence, own_part) : memory_.BlocksFor(sequence.tokens) + page;
     if (sequence.running()) {
       ++load.running_sequences;
       ++its_class.running_sequences;
@@ -302,6 +304,21 @@ int64_t Scheduler::FreeBlocks(int64_t running) const {
   return blocks;
 }
 
+// Of what running sequences have computed, the part that none of them shares with a sequence before it.
+double Scheduler::OwnPart() const {
+  int64_t blocks = 0;
+  for (const Sequence* sequence : running_) blocks += memory_.BlocksFor(sequence->computed);
+  return blocks == 0 ? 1 : std::min(static_cast<double>(memory_.HeldBlocks()) / static_cast<double>(blocks), 1.0);
+}
+
+// Of a running sequence, when it ends: on an average, since who shares what with whom is not known here. With the page
+// that it may grow by.
+int64_t Scheduler::FreedBlocks(const Sequence& sequence, double own_part) const {
+  const double computed = static_cast<double>(memory_.BlocksFor(sequence.computed));
+  const int64_t rest = memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed);
+  return std::lround(computed * own_part) + rest + memory_.BlocksFor(1);
+}
+
 // Beside others there must be room for the whole prompt and for each running sequence to grow.
 bool Scheduler::Admit(Sequence& sequence, int64_t running) {
   const SequenceId id = sequence.spec.id;
@@ -327,9 +344,9 @@ bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
   const Ranked ranked = Running();
   if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
   int64_t blocks = FreeBlocks(running);
+  const double own_part = OwnPart();
   for (const Sequence* victim : ranked) {
-    if (EffectivePriority(*victim) <= EffectivePriority(by)) continue;
-    blocks += memory_.BlocksFor(victim->tokens) + memory_.BlocksFor(1);
+    if (EffectivePriority(*victim) > EffectivePriority(by)) blocks += FreedBlocks(*victim, own_part);
   }
   if (memory_.BlocksFor(by.tokens) > blocks) return false;
   Preempt(*ranked.back(), plan);

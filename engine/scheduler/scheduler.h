@@ -122,6 +122,8 @@ class Scheduler {
   bool Displace(const Sequence& by, int64_t running, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
   int64_t FreeBlocks(int64_t running) const;
+  double OwnPart() const;
+  int64_t FreedBlocks(const Sequence& sequence, double own_part) const;
   void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);
   void Preempt(Sequence& sequence, StepPlan& plan);
   void Transition(Sequence& sequence, SequenceEvent event);

@@ -1,44 +1,8 @@
-#include "engine/scheduler/scheduler.h"
+#include "engine/scheduler/testing_scheduler.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
-
-#include "engine/scheduler/fake_kv_memory.h"
-
-namespace inferd::scheduler {
 namespace {
 
 using std::chrono::seconds;
-
-class SchedulerTest : public testing::Test {
- protected:
-  void Create(int64_t blocks, const SchedulerOptions& options = {}) {
-    memory_ = std::make_unique<FakeKvMemory>(blocks);
-    scheduler_ = std::make_unique<Scheduler>(options, *memory_);
-  }
-  void Add(SequenceId id, int64_t tokens, Priority priority = Priority::kNormal) {
-    scheduler_->Add({.id = id, .tokens = tokens, .priority = priority, .arrival = clock_.Now()});
-  }
-  // Plans and computes a step in which every completed sequence gets a token; returns tokens computed by sequence.
-  std::map<SequenceId, int64_t> Step() {
-    plan_ = scheduler_->Plan(clock_.Now());
-    scheduler_->Computed(plan_.work);
-    std::map<SequenceId, int64_t> counts;
-    for (const Work& work : plan_.work) {
-      counts[work.id] = work.count;
-      if (work.completes) scheduler_->Append(work.id);
-    }
-    return counts;
-  }
-  SequenceState State(SequenceId id) { return scheduler_->Find(id)->state; }
-
-  using Counts = std::map<SequenceId, int64_t>;
-  FakeClock clock_;
-  std::unique_ptr<FakeKvMemory> memory_;
-  std::unique_ptr<Scheduler> scheduler_;
-  StepPlan plan_;
-};
 
 TEST_F(SchedulerTest, APromptIsComputedInChunksAndThenDecodes) {
   Create(100);
@@ -97,6 +61,42 @@ TEST_F(SchedulerTest, TheLoadTellsWhatTheRunningSequencesHaveLeft) {
   EXPECT_EQ(load.prefill_tokens, 1000 - 2 * 256 + 5);
   // 16 blocks for the third's prompt, of which half are reserved, one and two for the others, and one more for each.
   EXPECT_EQ(load.free_blocks, 100 - 16 - 1 - 2 - 3);
+}
+
+TEST_F(SchedulerTest, PagesThatSequencesShareComeFreeOnce) {
+  Create(100, {.max_sequences = 4});
+  for (SequenceId id : {1, 2, 3}) {
+    memory_->cached[id] = 640;
+    Add(id, 650);
+  }
+  memory_->cached[4] = 64;
+  scheduler_->Add({.id = 4, .tokens = 100, .priority = Priority::kHigh, .arrival = clock_.Now()});
+  Step();
+  memory_->shared = 20;  // the second and the third have the first's pages
+  const auto blocks = [this] {
+    int64_t sum = 0;
+    for (const Load::Ending& ending : scheduler_->load().endings) sum += ending.blocks;
+    return sum;
+  };
+  EXPECT_NEAR(blocks(), 3 * 11 + 2 - 20 + 4, 2) << "and one more to grow for each";
+  memory_->shared = 0;
+  EXPECT_EQ(blocks(), 3 * 11 + 2 + 4);
+}
+
+TEST_F(SchedulerTest, NobodyGivesWayWherePagesAreSharedAndDoNotMakeRoom) {
+  for (const int64_t shared : {0, 20}) {
+    SCOPED_TRACE(testing::Message() << shared << " blocks are shared");
+    Create(40);
+    for (SequenceId id : {1, 2, 3}) {
+      memory_->cached[id] = 640;
+      Add(id, 650);
+    }
+    Step();
+    memory_->shared = shared;
+    scheduler_->Add({.id = 4, .tokens = 64 * 30, .priority = Priority::kHigh, .arrival = clock_.Now()});
+    Step();
+    EXPECT_EQ(scheduler_->preemptions(), shared == 0 ? 3u : 0u);
+  }
 }
 
 TEST_F(SchedulerTest, ACachedPrefixIsNotComputedAgain) {
@@ -179,107 +179,6 @@ TEST_F(SchedulerTest, CancellingFreesThePagesAtOnce) {
   EXPECT_EQ(memory_->used(), 0);
   scheduler_->Cancel(1);
   EXPECT_TRUE(Step().empty());
-}
-
-TEST_F(SchedulerTest, ASharedPrefixIsWaitedForWhileItsLeaderComputesIt) {
-  Create(100, {.prefill_tokens = 128});
-  Add(1, 500);
-  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
-  EXPECT_EQ(Step(), (Counts{{1, 128}}));
-  EXPECT_EQ(Step(), (Counts{{1, 128}}));
-  memory_->cached[2] = 256;
-  EXPECT_EQ(Step().at(2), 44);
-}
-
-TEST_F(SchedulerTest, ALostLeaderIsNotWaitedFor) {
-  Create(100);
-  Add(1, 500);
-  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
-  scheduler_->Cancel(1);
-  EXPECT_EQ(Step(), (Counts{{2, 256}}));
-}
-
-TEST_F(SchedulerTest, OneOfItsFollowersTakesTheWorkOfACancelledLeader) {
-  struct Case {
-    SharedPrefix second, third;
-    Counts after;  // the step after the leader's end
-  };
-  const Case cases[] = {
-      {{1, 64}, {1, 128}, {{2, 200}}},             // 64 in common
-      {{1, 192, 7}, {1, 192, 7}, {{2, 199}}},      // equal texts
-      {{1, 192, 7}, {1, 128}, {{2, 200}}},         //
-      {{1, 0, 40}, {1, 64}, {{2, 192}, {3, 64}}},  // nothing
-  };
-  for (const Case& c : cases) {
-    SCOPED_TRACE(testing::Message() << c.second.tokens << " and " << c.third.tokens << " tokens in common");
-    Create(100);
-    Add(1, 200);
-    scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = c.second});
-    scheduler_->Add({.id = 3, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = c.third});
-    scheduler_->Cancel(1);
-    EXPECT_EQ(Step(), c.after);
-  }
-}
-
-TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
-  Create(100);
-  Add(1, 1000);
-  for (SequenceId id = 2; id <= 16; ++id) {
-    scheduler_->Add({.id = id, .tokens = 1000, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 960}});
-  }
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 15 * 40);
-  Step();
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 744 + 15 * 40);
-  scheduler_->Cancel(1);
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 1000 + 14 * 40) << "the next one computes it";
-}
-
-TEST_F(SchedulerTest, ALeaderStopsBeforeItsLastTokenForThoseThatGoOnFromIt) {
-  Create(100);
-  Add(1, 200);
-  for (SequenceId id : {2, 3}) {
-    memory_->cached[id] = 199;
-    scheduler_->Add({.id = id, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192, 7}});
-  }
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 200 + 2);
-  EXPECT_EQ(Step(), (Counts{{1, 199}}));
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 3);
-  EXPECT_EQ(Step(), (Counts{{1, 1}, {2, 1}, {3, 1}}));
-}
-
-TEST_F(SchedulerTest, ALeaderStopsForNobodyWithoutAPlace) {
-  Create(100, {.max_sequences = 1});
-  Add(1, 200);
-  scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192, 7}});
-  EXPECT_EQ(Step(), (Counts{{1, 200}}));
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 8) << "the pages are known, the rest has gone on";
-}
-
-TEST_F(SchedulerTest, PromptsOfARecurrentModelStopAtTheirLastPage) {
-  Create(100, {.state_page_tokens = 64});
-  for (SequenceId id : {1, 2, 3, 4}) Add(id, 100);
-  EXPECT_EQ(Step(), (Counts{{1, 64}, {2, 64}, {3, 64}, {4, 64}})) << "what one leaves of the budget, others take";
-  EXPECT_EQ(Step(), (Counts{{1, 36}, {2, 36}, {3, 36}, {4, 36}}));
-}
-
-TEST_F(SchedulerTest, ALeaderWithARecurrentStateStopsWhereAFollowerParts) {
-  Create(100, {.state_page_tokens = 64});
-  Add(1, 500);
-  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 500 + 108);
-  EXPECT_EQ(Step(), (Counts{{1, 192}}));
-  memory_->cached[2] = 192;
-  EXPECT_EQ(Step(), (Counts{{1, 192}, {2, 64}})) << "64 of 256 to the second, whose last page ends there";
-}
-
-TEST_F(SchedulerTest, ALeaderThatHasGoneOnLeftNoRecurrentState) {
-  Create(100, {.state_page_tokens = 64});
-  Add(1, 500);
-  EXPECT_EQ(Step(), (Counts{{1, 256}}));
-  scheduler_->Add({.id = 2, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
-  scheduler_->Add({.id = 3, .tokens = 300, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 256}});
-  EXPECT_EQ(scheduler_->load().prefill_tokens, 244 + 300 + 44);
-  EXPECT_TRUE(Step().contains(2));
 }
 
 TEST_F(SchedulerTest, ASequenceThatNeverFitsEndsInsteadOfWaiting) {
