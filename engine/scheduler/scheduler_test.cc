@@ -1,5 +1,6 @@
 #include "engine/scheduler/testing_scheduler.h"
 
+namespace inferd::scheduler {
 namespace {
 
 using std::chrono::seconds;
