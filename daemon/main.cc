@@ -74,7 +74,8 @@ int Refuse(const absl::Status& status) {
 
 // What a reload would refuse, is refused here by the same code; files that are no models, without a worker.
 int Check(const std::string& file) {
-  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(file, ModelFiles::kLookInside);
+  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(
+      file, [](const config::Config&, const config::ModelOptions& model) { return CheckModelFiles(model); });
   if (!config.ok()) return Refuse(config.status());
   Print("{}: ok, {} models\n", file, config->config.models.size());
   return kExitDone;

@@ -93,9 +93,15 @@ void PlanModel(const RunningModel* running, const ModelOptions& next, const File
   }
 }
 
+// Of the option that the message begins with, where the file has it, else of the model's path.
+int LineOf(std::string_view message, const std::string& section, const config::OptionLines& lines) {
+  const auto option = lines.find(section + std::string(message.substr(0, message.find(": "))));
+  return option != lines.end() ? option->second : lines.at(section + "path");
+}
+
 }  // namespace
 
-absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, ModelFiles files) {
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, const LookInside& look_inside) {
   IdentifiedConfig out;
   config::OptionLines lines;
   ASSIGN_OR_RETURN(out.config, config::LoadConfig(file, &lines));
@@ -103,11 +109,11 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, M
   for (size_t i = 0; i < out.config.models.size(); ++i) {
     const ModelOptions& model = out.config.models[i];
     absl::StatusOr<FileIdentity> identity = IdentifyModel(model);
-    if (identity.ok() && files == ModelFiles::kLookInside) {
-      if (absl::Status status = CheckModelFiles(model); !status.ok()) identity = status;
+    if (identity.ok() && look_inside != nullptr) {
+      if (absl::Status status = look_inside(out.config, model); !status.ok()) identity = status;
     }
     if (!identity.ok()) {
-      const int line = lines[fmt::format("models[{}].path", i)];
+      const int line = LineOf(MessageOf(identity.status()), fmt::format("models[{}].", i), lines);
       return Annotate(identity.status(), fmt::format("{}:{}: model {}", file, line, model.name));
     }
     out.models[model.name] = *identity;

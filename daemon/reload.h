@@ -5,6 +5,7 @@
 //   for (const std::string& line : plan.changes) LogInfo(line);
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,13 +22,14 @@ struct IdentifiedConfig {
   bool other_gateway_program = false;
 };
 
-// Whether model files are opened as what they should be: a worker does so with all of a file, before it replaces one.
-enum class ModelFiles { kIdentify, kLookInside };
+// Whether a worker could serve the model. An error that begins with the name of one of its options ("kv_cache.bytes: ")
+// is shown with that option's line.
+using LookInside = std::function<absl::Status(const config::Config& config, const config::ModelOptions& model)>;
 
 // Reads the file and what it names; errors name the file, the line and the model. Blocks on the disk: not for the
-// loop's thread.
-absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file,
-                                                      ModelFiles files = ModelFiles::kIdentify);
+// loop's thread. Without `look_inside`, what a model's files hold is left to the worker that loads them, before it
+// replaces one.
+absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, const LookInside& look_inside = nullptr);
 
 struct RunningModel {
   config::ModelOptions options;

@@ -175,10 +175,30 @@ TEST(LoadIdentifiedConfig, NamesTheModelWhoseFileIsNoModel) {
   const std::string file = testing::TempDir() + "/reload_test.yaml";
   std::ofstream(file) << "models:\n- name: text\n  path: " << file << "\n";
   EXPECT_TRUE(LoadIdentifiedConfig(file).ok()) << "a worker will say so";
-  const auto config = LoadIdentifiedConfig(file, ModelFiles::kLookInside);
+  const auto look_inside = [](const config::Config&, const config::ModelOptions& model) {
+    return CheckModelFiles(model);
+  };
+  const auto config = LoadIdentifiedConfig(file, look_inside);
   EXPECT_EQ(config.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(MessageOf(config.status())),
               HasSubstr("reload_test.yaml:3: model text: " + file + ": is no GGUF file"));
+}
+
+TEST(LoadIdentifiedConfig, NamesTheLineOfTheOptionAtFault) {
+  const std::string file = testing::TempDir() + "/reload_test.yaml";
+  std::ofstream(file) << "models:\n- name: other\n  path: " << file << "\n- name: text\n  path: " << file
+                      << "\n  kv_cache:\n    bytes: 1MiB\n  speculation:\n    kind: draft\n    draft_path: /nowhere\n";
+  EXPECT_THAT(std::string(MessageOf(LoadIdentifiedConfig(file).status())),
+              HasSubstr("reload_test.yaml:10: model text: speculation.draft_path: /nowhere: No such file"));
+  std::ofstream(file) << "models:\n- name: text\n  kv_cache:\n    bytes: 1MiB\n  path: " << file << "\n";
+  for (const auto& [error, place] : {std::pair("kv_cache.bytes: too small", "reload_test.yaml:4: model text: kv_cache"),
+                                     std::pair("overflow_keep: too large", "reload_test.yaml:5: model text: overflow"),
+                                     std::pair("magic", "reload_test.yaml:5: model text: magic")}) {
+    const auto config = LoadIdentifiedConfig(file, [error = error](const config::Config&, const config::ModelOptions&) {
+      return absl::InvalidArgumentError(error);
+    });
+    EXPECT_THAT(std::string(MessageOf(config.status())), HasSubstr(place));
+  }
 }
 
 }  // namespace
