@@ -190,8 +190,7 @@ absl::Status Engine::PrepareSampling(GenerationRequest& request) {
 }
 
 absl::Status Engine::Embed(EmbeddingRequest request) {
-  RETURN_IF_ERROR(
-      CountTooLong(Validate(request, limits_.vocabulary_size, std::min(limits_.context_tokens, limits_.pool_tokens))));
+  RETURN_IF_ERROR(CountTooLong(Validate(request, limits_)));
   const scheduler::Arrival arrival = Describe(request, clock_.Now());
   SteadyLock lock(&mutex_);
   RETURN_IF_ERROR(Admit(arrival));

@@ -116,15 +116,13 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadDocument(int index, size_t m
   if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
   ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
                    RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens));
-  const int64_t context = engine::WindowTokens(model_.engine->limits());
-  if (static_cast<int64_t>(tokens.size()) > context) {
+  const engine::RequestLimits& limits = model_.engine->limits();
+  if (static_cast<int64_t>(tokens.size()) > engine::WindowTokens(limits)) {
+    const std::string window = engine::WindowText(limits);
     if (most_tokens != 0) {  // no document is short enough
-      return OutOfRange("query: this model's maximum context length is {} tokens, but the query alone has {} tokens",
-                        context, tokens.size());
+      return OutOfRange("query: {}, but the query alone has {} tokens", window, tokens.size());
     }
-    return OutOfRange(
-        "inputs[{}]: this model's maximum context length is {} tokens, but query and document together have {} tokens",
-        index, context, tokens.size());
+    return OutOfRange("inputs[{}]: {}, but query and document together have {} tokens", index, window, tokens.size());
   }
   return tokens;
 }

@@ -10,17 +10,17 @@
 
 namespace inferd::engine {
 
-absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, int64_t most_tokens) {
+absl::Status Validate(const EmbeddingRequest& request, const RequestLimits& limits) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const std::vector<int32_t>& tokens = request.inputs[i];
     if (tokens.empty()) return InvalidArgument("inputs[{}]: it has no tokens, expected at least 1", i);
-    if (static_cast<int64_t>(tokens.size()) > most_tokens) {
-      return OutOfRange("inputs[{}]: this model's maximum context length is {} tokens, but the input has {} tokens", i,
-                        most_tokens, tokens.size());
+    if (static_cast<int64_t>(tokens.size()) > WindowTokens(limits)) {
+      return OutOfRange("inputs[{}]: {}, but the input has {} tokens", i, WindowText(limits), tokens.size());
     }
     for (int32_t token : tokens) {
-      if (token >= 0 && token < vocabulary_size) continue;
-      return InvalidArgument("inputs[{}]: id {} is not in the vocabulary of {} tokens", i, token, vocabulary_size);
+      if (token >= 0 && token < limits.vocabulary_size) continue;
+      return InvalidArgument("inputs[{}]: id {} is not in the vocabulary of {} tokens", i, token,
+                             limits.vocabulary_size);
     }
   }
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 #include "engine/device/device.h"
+#include "engine/generation/request.h"
 #include "engine/model/forward.h"
 #include "engine/scheduler/admission.h"
 #include "engine/scheduler/priority.h"
@@ -39,8 +40,9 @@ struct EmbeddingRequest {
   std::function<void(absl::StatusOr<Vectors>)> done;  // called once, on the engine's thread; one vector an input
 };
 
-// INVALID_ARGUMENT, or OUT_OF_RANGE where an input is longer than the context; with the number of the input.
-absl::Status Validate(const EmbeddingRequest& request, int32_t vocabulary_size, int64_t most_tokens);
+// INVALID_ARGUMENT, or OUT_OF_RANGE where an input is longer than the context or the KV cache; with the number of the
+// input.
+absl::Status Validate(const EmbeddingRequest& request, const RequestLimits& limits);
 
 class Embedder {
  public:

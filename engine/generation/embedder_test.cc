@@ -11,6 +11,20 @@
 namespace inferd::engine {
 namespace {
 
+TEST(ValidateEmbedding, TellsTheLimitThatAnInputIsBeyond) {
+  EmbeddingRequest request;
+  request.inputs = {std::vector<int32_t>(5, 1), std::vector<int32_t>(41, 1)};
+  const RequestLimits small_pool{.vocabulary_size = 100, .context_tokens = 50, .pool_tokens = 40};
+  const absl::Status status = Validate(request, small_pool);
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(status.message(), "inputs[1]: the KV cache holds 40 tokens, but the input has 41 tokens");
+  const RequestLimits small_context{.vocabulary_size = 100, .context_tokens = 40, .pool_tokens = 40};
+  EXPECT_EQ(Validate(request, small_context).message(),
+            "inputs[1]: this model's maximum context length is 40 tokens, but the input has 41 tokens");
+  request.inputs[1].pop_back();
+  EXPECT_TRUE(Validate(request, small_pool).ok());
+}
+
 class EmbedderTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -39,7 +39,8 @@ absl::Status ValidateLength(const GenerationRequest& request, const RequestLimit
 absl::Status ValidateOverflow(const Overflow& overflow, const RequestLimits& limits) {
   const int64_t most = WindowTokens(limits) / 2;
   if (!overflow.slide || (overflow.keep >= 0 && overflow.keep <= most)) return absl::OkStatus();
-  return InvalidArgument("overflow_keep: {} is not in [0, {}], half of the context", overflow.keep, most);
+  return InvalidArgument("overflow_keep: {} is not in [0, {}]: half of a sequence can be kept, and {}", overflow.keep,
+                         most, WindowText(limits));
 }
 
 absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimits& limits) {
@@ -101,6 +102,12 @@ absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& li
   return InvalidArgument("{}: no token is left of the vocabulary of {}{}",
                          bad_words == nullptr ? "logit_bias" : "bad_words", limits.vocabulary_size,
                          without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
+}
+
+std::string WindowText(const RequestLimits& limits) {
+  return limits.context_tokens <= limits.pool_tokens
+             ? fmt::format("this model's maximum context length is {} tokens", limits.context_tokens)
+             : fmt::format("the KV cache holds {} tokens", limits.pool_tokens);
 }
 
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {

@@ -83,6 +83,9 @@ absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& li
 // Tokens that a sequence has at most at one time.
 inline int64_t WindowTokens(const RequestLimits& limits) { return std::min(limits.context_tokens, limits.pool_tokens); }
 
+// Which of the two that is, with its name: "this model's maximum context length is 50 tokens".
+std::string WindowText(const RequestLimits& limits);
+
 // Tokens that each choice can generate.
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits);
 

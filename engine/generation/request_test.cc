@@ -73,7 +73,8 @@ TEST(Request, SlidingGoesOnBeyondTheContext) {
   request = Request(30);
   request.overflow = {.slide = true, .keep = 21};
   EXPECT_EQ(MostTokens(request, kLimits), 10);
-  EXPECT_EQ(MessageOf(Validate(request, kLimits)), "overflow_keep: 21 is not in [0, 20], half of the context");
+  EXPECT_EQ(MessageOf(Validate(request, kLimits)),
+            "overflow_keep: 21 is not in [0, 20]: half of a sequence can be kept, and the KV cache holds 40 tokens");
 }
 
 TEST(Request, AnErrorNamesTheFieldAndTheValue) {
