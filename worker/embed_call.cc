@@ -97,7 +97,8 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
   std::vector<int32_t> tokens;
   switch (input.input_case()) {
     case v1::EmbedInput::kText: {
-      ASSIGN_OR_RETURN(tokens, EncodeText(model_, input.text(), /*add_special=*/true, /*parse_special=*/false));
+      ASSIGN_OR_RETURN(tokens, EncodeText(model_, fmt::format("inputs[{}]", index), input.text(), /*add_special=*/true,
+                                          /*parse_special=*/false));
       break;
     }
     case v1::EmbedInput::kTokens:
@@ -114,8 +115,13 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
 absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadDocument(int index, size_t most_tokens) const {
   const v1::EmbedInput& input = request_.inputs(index);
   if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
-  ASSIGN_OR_RETURN(std::vector<int32_t> tokens,
-                   RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens));
+  absl::StatusOr<std::vector<int32_t>> prompt =
+      RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens);
+  if (!prompt.ok()) {
+    const bool by_query = !model_.tokenizer->Encode(request_.query(), {}).ok();
+    return Annotate(prompt.status(), by_query ? "query" : fmt::format("inputs[{}]", index));
+  }
+  const std::vector<int32_t> tokens = *std::move(prompt);
   const engine::RequestLimits& limits = model_.engine->limits();
   if (static_cast<int64_t>(tokens.size()) > engine::WindowTokens(limits)) {
     const std::string window = engine::WindowText(limits);

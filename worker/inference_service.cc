@@ -50,7 +50,7 @@ class FailedStream : public grpc::ServerWriteReactor<v1::GenerateEvent> {
 absl::Status TokenizeText(const LoadedModel& model, const v1::TokenizeRequest& request,
                           v1::TokenizeResponse& response) {
   ASSIGN_OR_RETURN(const std::vector<int32_t> ids,
-                   EncodeText(model, request.text(), request.add_special(), request.parse_special()));
+                   EncodeText(model, "text", request.text(), request.add_special(), request.parse_special()));
   response.mutable_ids()->Add(ids.begin(), ids.end());
   if (!request.with_pieces()) return absl::OkStatus();
   for (int32_t id : ids) response.add_pieces(model.tokenizer->TokenBytes(id, /*with_special=*/true));

@@ -139,10 +139,12 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
   return again.ok() ? again : rendered;
 }
 
-absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
-                                                bool parse_special) {
-  ASSIGN_OR_RETURN(std::vector<int32_t> ids,
-                   model.tokenizer->Encode(text, {.add_special = add_special, .parse_special = parse_special}));
+absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, std::string_view field,
+                                                const std::string& text, bool add_special, bool parse_special) {
+  absl::StatusOr<std::vector<int32_t>> encoded =
+      model.tokenizer->Encode(text, {.add_special = add_special, .parse_special = parse_special});
+  if (!encoded.ok()) return Annotate(encoded.status(), field);
+  std::vector<int32_t> ids = *std::move(encoded);
   // A text that spells BOS itself does not get a second one.
   const std::optional<int32_t> bos = model.tokenizer->bos();
   if (add_special && parse_special && bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) {
@@ -188,11 +190,14 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
       // Not where the prompt ends with a client's text: the template alone begins a reasoning.
       prompt.opens_reasoning = !segments.empty() && segments.back().trusted &&
                                output::EndsInReasoning(model.answer_format, segments.back().text);
-      ASSIGN_OR_RETURN(prompt.tokens, model.tokenizer->EncodeSegments(segments));
+      absl::StatusOr<std::vector<int32_t>> tokens = model.tokenizer->EncodeSegments(segments);
+      if (!tokens.ok()) return Annotate(tokens.status(), "chat.messages");
+      prompt.tokens = *std::move(tokens);
       return prompt;
     }
     case v1::GenerateRequest::kText: {
-      ASSIGN_OR_RETURN(prompt.tokens, EncodeText(model, request.text(), /*add_special=*/true, request.parse_special()));
+      ASSIGN_OR_RETURN(prompt.tokens,
+                       EncodeText(model, "text", request.text(), /*add_special=*/true, request.parse_special()));
       return prompt;
     }
     case v1::GenerateRequest::kTokens:

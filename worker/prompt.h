@@ -47,8 +47,8 @@ absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat);
 // The tool that tool_choice names; empty if it names none. INVALID_ARGUMENT: it is an object that names none.
 absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat);
 
-// Text to tokens as Tokenize and Generate do it.
-absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, const std::string& text, bool add_special,
-                                                bool parse_special);
+// Text to tokens as Tokenize and Generate do it. INVALID_ARGUMENT names `field`, where the text is from.
+absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, std::string_view field,
+                                                const std::string& text, bool add_special, bool parse_special);
 
 }  // namespace inferd::worker

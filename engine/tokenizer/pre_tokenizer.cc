@@ -23,7 +23,7 @@ absl::StatusOr<PreTokenizer> PreTokenizer::Create(std::span<const SplitRule> rul
 
 absl::Status PreTokenizer::Split(std::string_view text, std::vector<uint32_t>& ends) const {
   if (text.size() >= std::numeric_limits<uint32_t>::max()) {
-    return ResourceExhausted("text: {} bytes, expected less than 4 GiB", text.size());
+    return InvalidArgument("a text of {} bytes, expected less than 4 GiB", text.size());
   }
   ends.clear();
   if (text.empty()) return absl::OkStatus();

@@ -28,7 +28,7 @@ class SentencePairModel final : public SubwordModel {
 
   absl::Status Encode(std::string_view text, std::vector<int32_t>& ids) const override {
     if (text.size() >= UINT32_MAX / 4)
-      return ResourceExhausted("text: {} bytes, expected less than 1 GiB", text.size());
+      return InvalidArgument("a text of {} bytes, expected less than 1 GiB", text.size());
     const std::string spelled = SpelledSpaces(text, spaces_);
     PairMerger merger;
     for (size_t at = 0; at < spelled.size();) {

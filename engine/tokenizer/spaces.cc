@@ -51,7 +51,7 @@ absl::Status AppendByteTokens(const Vocabulary& vocabulary, std::string_view tex
   for (const char byte : text) {
     if (vocabulary.byte_token(static_cast<uint8_t>(byte)) >= 0) continue;
     if (!vocabulary.unknown().has_value()) {
-      return InvalidArgument("text: the vocabulary has neither a token for byte <0x{:02X}> nor an unknown token",
+      return InvalidArgument("the vocabulary has neither a token for byte <0x{:02X}> nor an unknown token",
                              static_cast<uint8_t>(byte));
     }
     ids.push_back(*vocabulary.unknown());

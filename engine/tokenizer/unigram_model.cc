@@ -45,7 +45,7 @@ class UnigramModel final : public SubwordModel {
 
   absl::Status Encode(std::string_view text, std::vector<int32_t>& ids) const override {
     if (text.size() >= UINT32_MAX / 64)
-      return ResourceExhausted("text: {} bytes, expected less than 64 MiB", text.size());
+      return InvalidArgument("a text of {} bytes, expected less than 64 MiB", text.size());
     const std::string spelled = SpelledSpaces(charsmap_.Normalize(text), spaces_);
     Best best;
     SeenWords seen;

@@ -64,6 +64,7 @@ absl::StatusOr<std::vector<PromptInput>> ReadPromptInputs(const json::value& val
 std::span<const FieldName> CompletionFieldNames() {
   static constexpr FieldName kNames[] = {{"choices", "n"},
                                          {"ids", "prompt"},
+                                         {"text", "prompt"},
                                          {"constraint.grammar", "grammar"},
                                          {"constraint.regex", "guided_regex"},
                                          {"constraint", "response_format"}};

@@ -18,6 +18,7 @@ constexpr size_t kMaxTextBytes = size_t{1} << 31;
 
 struct Parsed {
   v1::TokenizeRequest tokenize;
+  const char* text_name = "content";  // as the client calls it
   std::string model;
 };
 
@@ -29,7 +30,10 @@ absl::StatusOr<Parsed> ParseTokenizeRequest(std::string_view body) {
   parsed.model = model.value_or("");
   ASSIGN_OR_RETURN(auto content, fields.String("content", kMaxTextBytes));
   ASSIGN_OR_RETURN(auto prompt, fields.String("prompt", kMaxTextBytes));
-  if (!content) content = prompt;
+  if (!content && prompt) {
+    content = std::move(prompt);
+    parsed.text_name = "prompt";
+  }
   if (!content) return InvalidArgument("content: is missing");
   parsed.tokenize.set_text(*content);
   ASSIGN_OR_RETURN(auto add_special, fields.Boolean("add_special"));
@@ -66,8 +70,8 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
       serving.upstream, MakeModelCall(exchange, *model, parsed->tokenize), exchange.executor(), start);
   if (!answer.ok()) {
-    static constexpr FieldName kNames[] = {{"text", "content"}};
-    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), kNames));
+    const FieldName names[] = {{"text", parsed->text_name}};
+    co_return co_await RespondError(exchange, WithFieldNames(answer.status(), names));
   }
 
   bool with_pieces = parsed->tokenize.with_pieces() && answer->pieces_size() == answer->ids_size();

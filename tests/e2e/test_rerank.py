@@ -26,7 +26,8 @@ def rewrite(source, path, changes, tensors=None):
         writer.add_key_value(name, field.contents(), field.types[0], field.types[1] if len(field.types) > 1 else None)
     for name, value in changes.items():
         kind = {bool: "BOOL", int: "UINT32", str: "STRING", list: "ARRAY"}[type(value)]
-        writer.add_key_value(name, value, gguf.GGUFValueType[kind], gguf.GGUFValueType.STRING if kind == "ARRAY" else None)
+        element = (gguf.GGUFValueType.STRING if isinstance(value[0], str) else gguf.GGUFValueType.INT32) if kind == "ARRAY" else None
+        writer.add_key_value(name, value, gguf.GGUFValueType[kind], element)
     for tensor in reader.tensors:
         writer.add_tensor(tensor.name, np.array(tensor.data))
     for name, values in (tensors or {}).items():
