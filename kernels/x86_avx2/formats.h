@@ -17,6 +17,7 @@ using panels::PanelFormat;
 using panels::TileArguments;
 using panels::TileFunction;
 
+constexpr size_t kHalfRows = kPanelRows / 2;
 constexpr int kTileTokens = 4;
 
 // What a tile of 32-element blocks does beside the scaled dot.
@@ -49,6 +50,10 @@ void UnpackIQ4_NL(const uint8_t* rows, size_t stride, int64_t blocks, const uint
 void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
+
+// PanelFormat::direct of a type with an Unpack function above.
+template <TensorType kType>
+void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
 
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 

@@ -74,19 +74,6 @@ void Run32(const TileArguments& a) {
   tile.Finish(a);
 }
 
-// Sum of the block's minimums times the activations' sums of each group.
-template <int kGroup>
-INFERD_INLINE __m256i LowSum(const PanelBlock256& weights, const ActivationBlock256& y, int half) {
-  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
-  __m256i low = _mm256_setzero_si256();
-#pragma GCC unroll 8
-  for (int pair = 0; pair < 128 / kGroup; ++pair) {
-    const __m256i sums = BroadcastDword(activation_sums + 2 * pair);
-    low = _mm256_add_epi32(low, _mm256_madd_epi16(LoadHalf(weights.minimums[pair], half), sums));
-  }
-  return low;
-}
-
 template <int kBits, int kGroup, Extra256 kExtra, int kTokens>
 void Run256(const TileArguments& a) {
   Tile<PanelBlock256, ActivationBlock256, kTokens> tile(a);

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/activations.h"
 #include "kernels/panels/panel.h"
 
 #define INFERD_INLINE inline __attribute__((always_inline))
@@ -26,6 +27,19 @@ static INFERD_INLINE void ForEach(const F& f) {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) f(h, t);
   }
+}
+
+// Sum of the block's minimums times the activations' sums of each group.
+template <int kGroup>
+static INFERD_INLINE __m256i LowSum(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half) {
+  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
+  __m256i low = _mm256_setzero_si256();
+#pragma GCC unroll 8
+  for (int pair = 0; pair < 128 / kGroup; ++pair) {
+    const __m256i sums = BroadcastDword(activation_sums + 2 * pair);
+    low = _mm256_add_epi32(low, _mm256_madd_epi16(LoadHalf(weights.minimums[pair], half), sums));
+  }
+  return low;
 }
 
 // A panel, the activations of some tokens, and their float sums.

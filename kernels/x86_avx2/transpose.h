@@ -1,4 +1,4 @@
-// Bytes of 16 rows at a time, and their transposition to rows in lanes.
+// Bytes of 8 rows at a time, half of a panel, and their transposition to rows in lanes.
 #pragma once
 
 #include <immintrin.h>
@@ -8,25 +8,22 @@
 
 namespace inferd::kernels::avx2 {
 
-// out[j][half] lane r = dword j of the 16 bytes at rows + (8 * half + r) * stride.
-static inline __attribute__((always_inline)) void LoadTransposed16(const uint8_t* rows, size_t stride,
-                                                                   __m256i (&out)[4][2]) {
-#pragma GCC unroll 2
-  for (size_t half = 0; half < 2; ++half) {
-    __m256i lanes[4];  // lanes[i]: rows i and i + 4 of the half
+// out[j] lane r = dword j of the 16 bytes at rows + r * stride, for 8 rows.
+static inline __attribute__((always_inline)) void LoadTransposed8(const uint8_t* rows, size_t stride,
+                                                                  __m256i (&out)[4]) {
+  __m256i lanes[4];  // lanes[i]: rows i and i + 4
 #pragma GCC unroll 4
-    for (size_t i = 0; i < 4; ++i) {
-      const uint8_t* row = rows + (8 * half + i) * stride;
-      const __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)row));
-      lanes[i] = _mm256_inserti128_si256(low, _mm_loadu_si128((const __m128i*)(row + 4 * stride)), 1);
-    }
-    const __m256i low01 = _mm256_unpacklo_epi32(lanes[0], lanes[1]), high01 = _mm256_unpackhi_epi32(lanes[0], lanes[1]);
-    const __m256i low23 = _mm256_unpacklo_epi32(lanes[2], lanes[3]), high23 = _mm256_unpackhi_epi32(lanes[2], lanes[3]);
-    out[0][half] = _mm256_unpacklo_epi64(low01, low23);
-    out[1][half] = _mm256_unpackhi_epi64(low01, low23);
-    out[2][half] = _mm256_unpacklo_epi64(high01, high23);
-    out[3][half] = _mm256_unpackhi_epi64(high01, high23);
+  for (size_t i = 0; i < 4; ++i) {
+    const uint8_t* row = rows + i * stride;
+    const __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)row));
+    lanes[i] = _mm256_inserti128_si256(low, _mm_loadu_si128((const __m128i*)(row + 4 * stride)), 1);
   }
+  const __m256i low01 = _mm256_unpacklo_epi32(lanes[0], lanes[1]), high01 = _mm256_unpackhi_epi32(lanes[0], lanes[1]);
+  const __m256i low23 = _mm256_unpacklo_epi32(lanes[2], lanes[3]), high23 = _mm256_unpackhi_epi32(lanes[2], lanes[3]);
+  out[0] = _mm256_unpacklo_epi64(low01, low23);
+  out[1] = _mm256_unpackhi_epi64(low01, low23);
+  out[2] = _mm256_unpacklo_epi64(high01, high23);
+  out[3] = _mm256_unpackhi_epi64(high01, high23);
 }
 
 // f32 of the halves in the low words of the lanes

@@ -14,6 +14,10 @@ struct Tiles {
   static TileFunction Tile256(int panels, int tokens) {
     return avxvnni::Tile256<kBits, kGroup, kExtra>(panels, tokens);
   }
+  template <TensorType kType>
+  static void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments) {
+    avxvnni::Direct<kType>(rows, stride, next, arguments);
+  }
 };
 
 }  // namespace

@@ -21,6 +21,10 @@ TileFunction Tile32(int panels, int tokens);
 template <int kBits, int kGroup, Extra256 kExtra>
 TileFunction Tile256(int panels, int tokens);
 
+// As in the avx2 variant.
+template <TensorType kType>
+void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
+
 const PanelFormat& FormatOf(TensorType type);  // of a quantized type
 
 }  // namespace inferd::kernels::avxvnni

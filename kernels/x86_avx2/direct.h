@@ -1,0 +1,103 @@
+// The product of 16 rows with one token, without a panel: a type's values stay in registers. Variants that share the
+// avx2 panels' arithmetic share it, too, and bring their instructions:
+//
+//   struct Products {
+//     // The dots' first value, for blocks of 32: what takes away a bias.
+//     template <int kBits, Extra32 kExtra> static __m256i First(const ActivationBlock32& y);
+//     // + products of 16 values with 16 activations
+//     template <int kBits> static __m256i Add(__m256i dots, const __m256i (&values)[4], const int8_t* quants);
+//     // + those times a scale (pairs of int16)
+//     template <int kBits>
+//     static __m256i AddScaled(__m256i total, const __m256i (&values)[4], const int8_t* quants, __m256i scale);
+//   };
+#pragma once
+
+#include "kernels/activations.h"
+#include "kernels/x86_avx2/blocks_k.h"
+#include "kernels/x86_avx2/blocks_legacy.h"
+
+namespace inferd::kernels::avx2 {
+
+// One half of the rows after the other.
+template <typename Type, typename Products>
+void Direct256(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  const auto* y = static_cast<const ActivationBlock256*>(a.activations[0]);
+  for (int half = 0; half < 2; ++half) {
+    const uint8_t* half_rows = rows + static_cast<size_t>(half) * kHalfRows * stride;
+    PanelBlock256 block;  // the first half, but for its values
+    __m256 sum = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[0] + 8 * half);
+    for (int64_t b = 0; b < a.blocks; ++b, half_rows += Type::kBytes) {
+      Type::LoadScales(half_rows, stride, 0, block);
+      __m256i total = _mm256_setzero_si256();
+      next = Type::ForEach16(
+          half_rows, stride, next, [&](int first, const __m256i(&values)[4]) __attribute__((always_inline)) {
+            total = Products::template AddScaled<Type::kBits>(total, values, y[b].quants + 4 * first,
+                                                              Load(block.scales[4 * first / Type::kGroup], 0));
+          });
+      const __m256i low = LowSum<Type::kGroup>(block, y[b], 0);
+      const __m256 y_scale = _mm256_set1_ps(y[b].scale);
+      if constexpr (Type::kExtra == Extra256::kBias) total = _mm256_sub_epi32(total, low);
+      sum = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_load_ps(block.scale), y_scale), _mm256_cvtepi32_ps(total), sum);
+      if constexpr (Type::kExtra == Extra256::kMinimum) {
+        sum = _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_load_ps(block.minimum), y_scale), _mm256_cvtepi32_ps(low), sum);
+      }
+    }
+    _mm256_storeu_ps(a.out[0] + 8 * half, sum);
+  }
+}
+
+// Headers are copied for so many blocks at a time.
+constexpr int64_t kHeaders = 8;
+struct alignas(32) Header {
+  uint32_t words[kHalfRows], fifth_bits[kHalfRows];
+};
+
+template <Layout kLayout, typename Products>
+void Direct32(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  const auto* y = static_cast<const ActivationBlock32*>(a.activations[0]);
+  const __m256i table = Iq4Table();
+  for (int half = 0; half < 2; ++half) {
+    const uint8_t* half_rows = rows + static_cast<size_t>(half) * kHalfRows * stride;
+    Header headers[kHeaders];
+    __m256 sum = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[0] + 8 * half);
+    for (int64_t b = 0; b < a.blocks; ++b, half_rows += kLayout.bytes) {
+      if (b % kHeaders == 0) {
+        for (int64_t i = 0; i < kHeaders && b + i < a.blocks; ++i) {
+          CopyHeader<kLayout>(half_rows + static_cast<size_t>(i) * kLayout.bytes, stride, headers[i].words,
+                              headers[i].fifth_bits);
+        }
+      }
+      next = Prefetch<kHalfRows * kLayout.bytes>(next);
+      const Header& header = headers[b % kHeaders];
+      __m256i dots = Products::template First<kLayout.bits, kLayout.extra>(y[b]);
+      ForEach16<kLayout>(
+          half_rows, stride, Load(header.fifth_bits, 0),
+          table, [&](int first, const __m256i(&values)[4]) __attribute__((always_inline)) {
+            dots = Products::template Add<kLayout.bits>(dots, values, y[b].quants + 4 * first);
+          });
+      const __m256i words = Load(header.words, 0);
+      const __m256 scale = _mm256_mul_ps(LowHalves(words), _mm256_set1_ps(y[b].scale));
+      sum = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(dots), sum);
+      if constexpr (kLayout.extra == Extra32::kAdded) {
+        sum = _mm256_fmadd_ps(HighHalves(words), _mm256_set1_ps(y[b].scaled_sum), sum);
+      }
+    }
+    _mm256_storeu_ps(a.out[0] + 8 * half, sum);
+  }
+}
+
+template <TensorType kType, typename Products>
+static INFERD_INLINE void DirectOf(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+  using enum TensorType;
+  if constexpr (kType == kQ4_0) Direct32<kLayoutQ4_0, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ4_1) Direct32<kLayoutQ4_1, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ5_0) Direct32<kLayoutQ5_0, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ5_1) Direct32<kLayoutQ5_1, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ8_0) Direct32<kLayoutQ8_0, Products>(rows, stride, next, a);
+  if constexpr (kType == kIQ4_NL) Direct32<kLayoutIQ4_NL, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ4_K) Direct256<Q4_K, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ5_K) Direct256<Q5_K, Products>(rows, stride, next, a);
+  if constexpr (kType == kQ6_K) Direct256<Q6_K, Products>(rows, stride, next, a);
+}
+
+}  // namespace inferd::kernels::avx2
