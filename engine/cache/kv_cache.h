@@ -9,7 +9,8 @@
 // A group is a set of layers with one window: a page of a group holds 64 tokens of all its layers. Pages are reference
 // counted; a full page, and the last page of a sequence that ends, are entered in the prefix index, and when no
 // sequence holds them any more they stay there until the pool needs their memory (least recently used first, of one
-// text its end first). Pages wholly before a group's window are dropped as the sequence grows. Sequences write only to
+// text its end first). The state of recurrent layers is kept where a pass ends at a page's end, and where a sequence
+// ends. Pages wholly before a group's window are dropped as the sequence grows. Sequences write only to
 // pages that they alone hold: a shared page is copied first.
 //
 // Not thread-safe: the engine's thread owns it. Any thread may call CountKnown and BlocksFor.
@@ -90,11 +91,11 @@ class KvCache {
 
   // Gives an empty sequence the longest cached beginning of `tokens`, never all of them (the last token's logits must
   // be computed); returns its tokens, which is the sequence's new length. A few tokens of a page are left out; of
-  // recurrent models, the beginning ends where a state was kept, at a page's end.
+  // recurrent models, the beginning ends where a state was kept: a page's end, or where another sequence ended.
   virtual int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) = 0;
 
   // Makes room for `tokens` more after length(). RESOURCE_EXHAUSTED (and nothing changed) if the pool cannot, even
-  // after dropping all pages that are kept for reuse alone.
+  // after dropping all pages that are kept for reuse alone. 0: what was reserved is not computed, after all.
   virtual absl::Status Reserve(Sequence& sequence, int64_t tokens) = 0;
 
   // The reserved tokens were computed: length() grows, full pages enter the prefix index, pages before the window go.

@@ -132,6 +132,10 @@ int64_t PagedCache::BlocksNeeded(const PagedSequence& s, int64_t pages) const {
 
 absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
   auto& s = static_cast<PagedSequence&>(sequence);
+  if (tokens == 0) {
+    s.reserved_ = s.length_;
+    return absl::OkStatus();
+  }
   const int64_t end = s.length_ + tokens;
   const int64_t pages = PagesFor(end);
   int64_t blocks = BlocksNeeded(s, pages);
@@ -191,12 +195,7 @@ void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
 
 int32_t PagedCache::TakeSlot() {
   if (free_slots_.empty()) {
-    index_.VisitOldest([&](PrefixIndex::Node& node) {
-      if (node.state < 0) return false;
-      free_slots_.push_back(node.state);
-      index_.SetState(node, -1);
-      return true;
-    });
+    if (PrefixIndex::Node* const node = index_.LeastState()) DropState(*node);
   }
   if (free_slots_.empty()) return -1;
   const int32_t slot = free_slots_.back();

@@ -75,12 +75,14 @@ class PagedCache final : public KvCache {
   void MakeRoom(int64_t blocks);
   void EraseNode(PrefixIndex::Node& node);
   void DropOldestNode();
-  int32_t TakeSlot();  // drops the oldest snapshot if none is free; -1 if there is none to drop
+  int32_t TakeSlot();  // drops a state that is kept if none is free; -1 if there is none to drop
   bool FreeSharedTail(PagedSequence& sequence);
   void IndexPage(PagedSequence& sequence, int64_t page, bool ends_here);
   void IndexTail(PagedSequence& sequence);
+  void IndexTailWithState(PagedSequence& sequence, bool shared);
   PrefixIndex::Node* AddNode(PagedSequence& sequence, int64_t page);
   void KeepState(PagedSequence& sequence, PrefixIndex::Node& node);
+  void DropState(PrefixIndex::Node& node);
   void DropPassedPages(PagedSequence& sequence);
   void Release(PagedSequence& sequence);
 

@@ -18,28 +18,14 @@ int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> to
   auto& s = static_cast<PagedSequence&>(sequence);
   CHECK(s.length_ == 0 && s.reserved_ == 0 && !tokens.empty());
   stats_.prefix_tokens_asked += tokens.size();
-  std::vector<PrefixIndex::Node*> nodes;
-  size_t usable = 0;
-  uint64_t chain = s.chain_;
-  while (static_cast<int64_t>(nodes.size() + 1) * kPage < static_cast<int64_t>(tokens.size())) {
-    PrefixIndex::Node* const node = index_.Find(chain, tokens.subspan(nodes.size() * kPage, kPage));
-    if (node == nullptr) break;
-    nodes.push_back(node);
-    chain = node->chain;
-    if (!recurrent() || node->state >= 0) usable = nodes.size();
-  }
-  nodes.resize(usable);
-  PrefixIndex::Match tail;
-  if (!recurrent()) {
-    const std::span<const int32_t> rest = tokens.subspan(usable * kPage);
-    tail = index_.FindLongest(chain, rest.first(rest.size() - 1));
-    if (tail.node != nullptr) nodes.push_back(tail.node);
-  }
+  const PrefixIndex::Beginning known = index_.FindBeginning(s.chain_, tokens, /*with_state=*/recurrent());
+  const std::vector<PrefixIndex::Node*>& nodes = known.nodes;
   if (nodes.empty()) return 0;
-  if (usable > 0) s.chain_ = nodes[usable - 1]->chain;
-  s.length_ = s.reserved_ = static_cast<int64_t>(usable) * kPage + tail.tokens;
-  s.tail_.assign(tokens.begin() + static_cast<int64_t>(usable) * kPage, tokens.begin() + s.length_);
-  if (tail.node != nullptr) s.shared_tail_ = tail.node->chain;
+  const size_t whole = static_cast<size_t>(known.tokens / kPage);
+  if (whole > 0) s.chain_ = nodes[whole - 1]->chain;
+  if (nodes.size() > whole) s.shared_tail_ = nodes.back()->chain;
+  s.length_ = s.reserved_ = known.tokens;
+  s.tail_.assign(tokens.begin() + static_cast<int64_t>(whole) * kPage, tokens.begin() + s.length_);
   index_.TouchChain(nodes.back()->chain);
   const int64_t pages = static_cast<int64_t>(nodes.size());
   for (int32_t group = 0; group < groups(); ++group) {
@@ -56,7 +42,7 @@ int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> to
 }
 
 int64_t PagedCache::CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const {
-  return options_.prefix_reuse ? index_.CountKnown(key, tokens, /*whole_pages=*/recurrent()) : 0;
+  return options_.prefix_reuse ? index_.CountKnown(key, tokens, /*with_state=*/recurrent()) : 0;
 }
 
 // The page that is not full stays the sequence's alone: the index lets it go. False: it was not shared with the index.
@@ -91,17 +77,27 @@ void PagedCache::IndexPage(PagedSequence& s, int64_t page, bool ends_here) {
 
 // A sequence ends within a page, which nobody writes to any more.
 void PagedCache::IndexTail(PagedSequence& s) {
-  if (!options_.prefix_reuse || !s.indexable_ || recurrent() || s.tail_.size() < kLeastTail) return;
-  const int64_t page = s.length_ / kPage;
-  for (int32_t group = 0; group < groups(); ++group) {
-    if (SharesPartialPage(s, group)) return;  // it is in the index
-  }
+  if (!options_.prefix_reuse || !s.indexable_ || s.tail_.size() < kLeastTail) return;
+  bool shared = false;  // with the index, or with a fork that needs it for its own, where there is no room for a copy
+  for (int32_t group = 0; group < groups(); ++group) shared = shared || SharesPartialPage(s, group);
+  if (recurrent()) return IndexTailWithState(s, shared);
+  if (shared) return;
   const PrefixIndex::Match known = index_.FindLongest(s.chain_, s.tail_);
   if (known.tokens == static_cast<int64_t>(s.tail_.size())) return index_.TouchChain(known.node->chain);
   if (known.node != nullptr && known.tokens == static_cast<int64_t>(known.node->tokens.size())) {
     EraseNode(*known.node);  // a beginning of the new one
   }
-  if (const PrefixIndex::Node* node = AddNode(s, page)) index_.TouchChain(node->chain);
+  if (const PrefixIndex::Node* node = AddNode(s, s.length_ / kPage)) index_.TouchChain(node->chain);
+}
+
+// Pages of more and of fewer tokens stay beside it: each state serves the texts that go on from there.
+void PagedCache::IndexTailWithState(PagedSequence& s, bool shared) {
+  if (s.reserved_ > s.length_) return;  // a pass has failed, and may have moved the state on
+  PrefixIndex::Node* node = index_.Find(s.chain_, s.tail_);
+  if (node == nullptr && !shared) node = AddNode(s, s.length_ / kPage);
+  if (node == nullptr) return;
+  if (node->state < 0) index_.SetState(*node, std::exchange(s.slot_, -1));
+  index_.TouchChain(node->chain);
 }
 
 // The page holds the tokens of tail_.
@@ -124,6 +120,13 @@ void PagedCache::KeepState(PagedSequence& s, PrefixIndex::Node& node) {
   if (slot < 0) return;
   index_.SetState(node, slot);
   std::memcpy(Slot(slot), Slot(s.slot_), slot_bytes_);
+}
+
+// Without it, a page that is not full is of no use.
+void PagedCache::DropState(PrefixIndex::Node& node) {
+  if (!node.full()) return EraseNode(node);
+  free_slots_.push_back(node.state);
+  index_.SetState(node, -1);
 }
 
 void PagedCache::DropOldestNode() {

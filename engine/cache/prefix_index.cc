@@ -83,6 +83,52 @@ PrefixIndex::Match PrefixIndex::FindLongest(uint64_t parent, std::span<const int
   return FindLongestLocked(parent, tokens);
 }
 
+// The longest node with a state of which all tokens are the first of `tokens`. In their order it lies before `tokens`,
+// and what lies between them tells how long it is at most.
+PrefixIndex::Match PrefixIndex::FindWithStateLocked(uint64_t parent, std::span<const int32_t> tokens) const {
+  while (!tokens.empty()) {
+    const auto next = ordered_.upper_bound(Place{parent, tokens});
+    if (next == ordered_.begin()) break;
+    Node* const node = *std::prev(next);
+    if (node->parent != parent) break;
+    const auto [end, _] = std::mismatch(node->tokens.begin(), node->tokens.end(), tokens.begin(), tokens.end());
+    const int64_t common = end - node->tokens.begin();
+    const bool all = end == node->tokens.end();
+    if (all && node->state >= 0) return {node, common};
+    tokens = tokens.first(static_cast<size_t>(all ? common - 1 : common));
+  }
+  return {};
+}
+
+// Of a text that others have gone on from, a page may be known that ends there and has a state where longer ones have
+// none.
+PrefixIndex::Beginning PrefixIndex::FindBeginningLocked(uint64_t root, std::span<const int32_t> tokens,
+                                                        bool with_state) const {
+  Beginning found;
+  if (tokens.empty()) return found;
+  const auto rest = [&] { return tokens.subspan(found.nodes.size() * kPage); };
+  const auto chain = [&] { return found.nodes.empty() ? root : found.nodes.back()->chain; };
+  while (static_cast<int64_t>(rest().size()) > kPage) {
+    const Node* const node = FindLocked(chain(), rest().first(kPage));
+    if (node == nullptr) break;
+    found.nodes.push_back(const_cast<Node*>(node));
+  }
+  Match tail;
+  for (;; found.nodes.pop_back()) {
+    const std::span<const int32_t> most = rest().first(std::min<size_t>(rest().size() - 1, kPage));
+    tail = with_state ? FindWithStateLocked(chain(), most) : FindLongestLocked(chain(), most);
+    if (!with_state || tail.node != nullptr || found.nodes.empty() || found.nodes.back()->state >= 0) break;
+  }
+  found.tokens = static_cast<int64_t>(found.nodes.size()) * kPage + tail.tokens;
+  if (tail.node != nullptr) found.nodes.push_back(tail.node);
+  return found;
+}
+
+PrefixIndex::Beginning PrefixIndex::FindBeginning(uint64_t root, std::span<const int32_t> tokens, bool with_state) {
+  absl::MutexLock lock(&mutex_);
+  return FindBeginningLocked(root, tokens, with_state);
+}
+
 PrefixIndex::Node* PrefixIndex::Insert(uint64_t parent, std::span<const int32_t> tokens, std::vector<int32_t> pages) {
   const uint64_t chain = Extend(parent, tokens);
   absl::MutexLock lock(&mutex_);
@@ -101,6 +147,20 @@ PrefixIndex::Node* PrefixIndex::Insert(uint64_t parent, std::span<const int32_t>
 void PrefixIndex::SetState(Node& node, int32_t slot) {
   absl::MutexLock lock(&mutex_);
   node.state = slot;
+}
+
+// The oldest in use. But a text goes on from its last state, which is the oldest of its own: the one before that goes
+// first, unless another text has used it since.
+PrefixIndex::Node* PrefixIndex::LeastState() {
+  std::array<Node*, 2> oldest = {};
+  VisitOldest([&](Node& node) {
+    if (node.state >= 0) oldest[oldest[0] == nullptr ? 0 : 1] = &node;
+    return oldest[1] != nullptr;
+  });
+  if (oldest[1] == nullptr) return oldest[0];
+  const Node* before = FindChain(oldest[0]->parent);
+  while (before != nullptr && before->state < 0) before = FindChain(before->parent);
+  return before == oldest[1] ? oldest[1] : oldest[0];
 }
 
 void PrefixIndex::TouchChain(uint64_t chain) {
@@ -130,20 +190,9 @@ void PrefixIndex::VisitNewest(const std::function<bool(const Node&)>& stop) cons
   }
 }
 
-int64_t PrefixIndex::CountKnown(const PrefixKey& key, std::span<const int32_t> tokens, bool whole_pages) const {
+int64_t PrefixIndex::CountKnown(const PrefixKey& key, std::span<const int32_t> tokens, bool with_state) const {
   absl::MutexLock lock(&mutex_);
-  uint64_t chain = Root(key);
-  int64_t known = 0, usable = 0;
-  while (known + kPage < static_cast<int64_t>(tokens.size())) {
-    const Node* node = FindLocked(chain, tokens.subspan(static_cast<size_t>(known), kPage));
-    if (node == nullptr) break;
-    known += kPage;
-    chain = node->chain;
-    if (!whole_pages || node->state >= 0) usable = known;
-  }
-  if (whole_pages || tokens.empty()) return usable;
-  const std::span<const int32_t> rest = tokens.subspan(static_cast<size_t>(known));
-  return known + FindLongestLocked(chain, rest.first(rest.size() - 1)).tokens;
+  return FindBeginningLocked(Root(key), tokens, with_state).tokens;
 }
 
 }  // namespace inferd::cache

@@ -1,9 +1,9 @@
 // Which pages are known: a hash chain from (adapter, tenant salt) over the tokens of each page leads to the pages that
-// hold them and, for recurrent models, to a copy of the state after them. The last page of a text may not be full.
+// hold them and, for recurrent models, to the state after them. The last page of a text may not be full.
 //
-//   uint64_t chain = index.Root(key);
-//   while (const PrefixIndex::Node* node = index.Find(chain, tokens_of_next_page)) chain = node->chain;
-//   PrefixIndex::Match match = index.FindLongest(chain, rest);      // a page that begins like the rest
+//   PrefixIndex::Beginning known = index.FindBeginning(index.Root(key), tokens, /*with_state=*/false);
+//   PrefixIndex::Node* node = index.Insert(chain, tokens_of_next_page, pages);    // chain: of the last of known.nodes
+//   index.TouchChain(node->chain);
 //
 // The hash has a secret key, so that no tenant can construct a text that is taken for another; the tokens of each page
 // are kept and compared as well. Nodes are in order of use, oldest first; the owner drops them to get memory back.
@@ -44,6 +44,10 @@ class PrefixIndex {
     Node* node = nullptr;
     int64_t tokens = 0;  // of the node, from its first on, that are equal
   };
+  struct Beginning {
+    std::vector<Node*> nodes;  // from the root on; of the last, perhaps only a part
+    int64_t tokens = 0;
+  };
 
   explicit PrefixIndex(const SipKey& secret) : secret_(secret) {}
 
@@ -59,9 +63,14 @@ class PrefixIndex {
   Node* FindChain(uint64_t chain);
   // Of the nodes after `parent`, one that begins with the most of `tokens`.
   Match FindLongest(uint64_t parent, std::span<const int32_t> tokens);
+  // What is known of the beginning of `tokens`, never all of them. `with_state`: as far as a state is kept, which is
+  // that after the last node, so that of a page that is not full all tokens must be the same.
+  Beginning FindBeginning(uint64_t root, std::span<const int32_t> tokens, bool with_state);
   // nullptr if the place is taken: by the same tokens, or (once in 2^64) by others with the same hash.
   Node* Insert(uint64_t parent, std::span<const int32_t> tokens, std::vector<int32_t> pages);
   void SetState(Node& node, int32_t slot);
+  // Of the nodes with a state, the one that is missed least; nullptr: there is none.
+  Node* LeastState();
   // Makes the nodes from this one back to the root the most recently used, so that ends are dropped before beginnings.
   void TouchChain(uint64_t chain);
   void MakeOldest(Node& node) { uses_.splice(uses_.begin(), uses_, node.use); }
@@ -71,9 +80,8 @@ class PrefixIndex {
   void VisitNewest(const std::function<bool(const Node&)>& stop) const;
   int64_t size() const { return static_cast<int64_t>(uses_.size()); }
 
-  // Tokens at the beginning of `tokens` that are known, fewer than all of them; of recurrent models (`whole_pages`), as
-  // far as a state is kept.
-  int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens, bool whole_pages) const;
+  // Tokens that FindBeginning finds.
+  int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens, bool with_state) const;
 
  private:
   struct Place {
@@ -91,6 +99,10 @@ class PrefixIndex {
   };
   const Node* FindLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Match FindLongestLocked(uint64_t parent, std::span<const int32_t> tokens) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Match FindWithStateLocked(uint64_t parent, std::span<const int32_t> tokens) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Beginning FindBeginningLocked(uint64_t root, std::span<const int32_t> tokens, bool with_state) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SipKey secret_;
   std::list<Node*> uses_;

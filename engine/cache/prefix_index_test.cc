@@ -69,6 +69,56 @@ TEST(PrefixIndex, FindsTheLongestBeginningAfterAParentAlone) {
   EXPECT_EQ(index.FindLongest(root, Page(0)).tokens, 20);
 }
 
+// Pages without a state, shorter and longer ones and those that part lie between.
+TEST(PrefixIndex, FindsTheLongestEndThatATextContainsAndThatHasAState) {
+  PrefixIndex index({1, 2});
+  const uint64_t root = index.Root({});
+  const std::vector<int32_t> text = Page(0);
+  struct Kept {
+    size_t tokens;
+    int32_t last;  // that differs from the text's, or 0
+    bool state;
+  };
+  for (const Kept kept :
+       {Kept{10, 0, true}, Kept{20, 0, true}, Kept{30, 0, false}, Kept{40, 0, true}, Kept{25, -1, true},
+        Kept{28, 99, true}, Kept{35, -1, true}, Kept{50, 99, true}, Kept{64, 0, false}}) {
+    std::vector<int32_t> tokens(text.begin(), text.begin() + static_cast<int64_t>(kept.tokens));
+    if (kept.last != 0) tokens.back() = kept.last;
+    index.SetState(*index.Insert(root, tokens, {}), kept.state ? 1 : -1);
+  }
+  for (size_t tokens = 0; tokens <= 64; ++tokens) {
+    const int64_t expected = tokens > 40 ? 40 : tokens > 20 ? 20 : tokens > 10 ? 10 : 0;
+    EXPECT_EQ(index.FindBeginning(root, std::span(text).first(tokens), true).tokens, expected) << tokens;
+    EXPECT_EQ(index.CountKnown({}, std::span(text).first(tokens), true), expected) << tokens;
+  }
+  std::vector<int32_t> longer = text, other = text;
+  longer.insert(longer.end(), 40, 7);
+  EXPECT_EQ(index.FindBeginning(root, longer, true).tokens, 40) << "the whole page has no state";
+  other[38] = 98;
+  EXPECT_EQ(index.FindBeginning(root, other, true).tokens, 20);
+  EXPECT_EQ(index.FindBeginning(index.Root({.adapter = 1}), text, true).tokens, 0);
+}
+
+TEST(PrefixIndex, AStateIsMissedLeastBetweenTheFirstOfATextAndItsLast) {
+  PrefixIndex index({1, 2});
+  std::vector<PrefixIndex::Node*> pages;
+  for (const int32_t page : {0, 1, 2}) {
+    pages.push_back(index.Insert(pages.empty() ? index.Root({}) : pages.back()->chain, Page(page), {}));
+  }
+  PrefixIndex::Node* const other = index.Insert(pages[0]->chain, Page(9), {});
+  EXPECT_EQ(index.LeastState(), nullptr);
+  for (PrefixIndex::Node* node : {pages[0], pages[1], pages[2], other}) index.SetState(*node, 1);
+  index.TouchChain(pages[2]->chain);
+  index.TouchChain(other->chain);
+  EXPECT_EQ(index.LeastState(), pages[1]);
+  index.SetState(*pages[1], -1);
+  EXPECT_EQ(index.LeastState(), pages[2]) << "the first page serves the other text, which was used since";
+  index.SetState(*pages[2], -1);
+  EXPECT_EQ(index.LeastState(), pages[0]) << "before the other's last";
+  index.SetState(*pages[0], -1);
+  EXPECT_EQ(index.LeastState(), other);
+}
+
 TEST(PrefixIndex, APlaceIsTakenOnce) {
   PrefixIndex index({1, 2});
   ASSERT_NE(index.Insert(7, Page(0), {}), nullptr);

@@ -140,20 +140,38 @@ TEST(SavedPrefixes, TheMostRecentlyUsedFitFirst) {
   EXPECT_EQ(Known(*small, Tokens(128, 3)), 64);
 }
 
-TEST(SavedPrefixes, RecurrentStateComesBack) {
+TEST(SavedPrefixes, RecurrentStatesComeBackAtAPagesEndAndAtATextsEnd) {
   const auto make = [] { return Make(RecurrentLayout(), 10, true, /*state_bytes=*/24 * 256); };
   const auto before = make();
+  const std::vector<int32_t> text = Tokens(100);
   {
     const auto sequence = *before->NewSequence({});
     ASSERT_TRUE(before->Reserve(*sequence, 64).ok());
     std::memset(sequence->state(1), 0x5A, 256);
     before->Commit(*sequence, Tokens(64));
+    ASSERT_TRUE(before->Reserve(*sequence, 36).ok());
+    Mark(*sequence, 0, 1, 0x77);
+    std::memset(sequence->state(1), 0x6B, 256);
+    before->Commit(*sequence, std::span(text).subspan(64));
   }
+  const std::vector<uint8_t> bytes = Save(*before);
   const auto after = make();
-  ASSERT_EQ(Load(*after, Save(*before))->pages, 1);
-  const auto sequence = *after->NewSequence({});
+  ASSERT_EQ(Load(*after, bytes)->pages, 2);
+  const auto sequence = *after->NewSequence({}), longer = *after->NewSequence({});
   ASSERT_EQ(after->AttachPrefix(*sequence, Tokens(65)), 64);
   EXPECT_EQ(*static_cast<const uint8_t*>(sequence->state(1)), 0x5A);
+  ASSERT_EQ(after->AttachPrefix(*longer, Tokens(101)), 100);
+  EXPECT_EQ(*static_cast<const uint8_t*>(longer->state(1)), 0x6B);
+  EXPECT_EQ(MarkOf(*longer, 0, 1), 0x77);
+
+  std::vector<uint8_t> spoilt = bytes;
+  for (size_t i = spoilt.size() - 500; i < spoilt.size(); i += 7) {  // the state at the text's end, and what follows
+    spoilt[i] ^= 1;
+    const auto other = make();
+    EXPECT_FALSE(Load(*other, spoilt).ok()) << i;
+    EXPECT_EQ(Known(*other, Tokens(100)), 0);
+    spoilt[i] ^= 1;
+  }
 }
 
 TEST(SavedPrefixes, AnotherModelsOrLayoutsAreRefused) {

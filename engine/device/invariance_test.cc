@@ -126,10 +126,12 @@ TEST_P(DecoderInvariance, NotOfPrefixHits) {
   std::vector<int32_t> other = text;  // the same for two pages and a part of the third
   other[150] = (other[150] + 1) % TestingModel::kVocabulary;
   auto device = MakeDevice(2);
-  Run(*device, text, {64});  // ends at pages, where recurrent states are kept
-  // All but the last token, or up to the difference; recurrent states stand at the ends of pages alone.
-  const std::pair<std::vector<int32_t>, int64_t> cases[] = {{text, recurrent ? 192 : 199},
-                                                            {other, recurrent ? 128 : 150}};
+  std::vector<int32_t> longer = text;
+  longer.insert(longer.end(), 30, 5);
+  Run(*device, text, {64});  // ends at pages, where recurrent states are kept, and with the text
+  // All but the last token, or up to the difference; recurrent states stand at those ends alone.
+  const std::pair<std::vector<int32_t>, int64_t> cases[] = {
+      {longer, kTokens}, {text, recurrent ? 192 : 199}, {other, recurrent ? 128 : 150}};
   for (const auto& [prompt, reusable] : cases) {
     const std::vector<float> expected = Run(*MakeDevice(2), prompt, {64});
     auto sequence = *device->cache().NewSequence({});
@@ -137,7 +139,7 @@ TEST_P(DecoderInvariance, NotOfPrefixHits) {
     EXPECT_EQ(reused, reusable);
     std::vector<float> rest;
     Append(*device, {{sequence.get(), std::span(prompt).subspan(reused), Rows::kAll}}, rest);
-    ASSERT_EQ(rest.size(), expected.size() / kTokens * static_cast<size_t>(kTokens - reused));
+    ASSERT_EQ(rest.size(), expected.size() / prompt.size() * (prompt.size() - static_cast<size_t>(reused)));
     EXPECT_TRUE(std::equal(rest.begin(), rest.end(), expected.end() - static_cast<int64_t>(rest.size())));
   }
 }

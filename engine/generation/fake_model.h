@@ -1,9 +1,11 @@
 // A model for tests whose logits are a hash of all tokens of the sequence, read back from the KV cache's pages: a page
-// that is lost, shared wrongly or not copied changes the answer. A recurrent one reads them from the state alone.
+// that is lost, shared wrongly or not copied changes the answer. A recurrent one has them in its state, too.
 //
 //   FakeModel model({.blocks = 8});
 //   Core core(options, model, model.cache(), FakeModel::Vocabulary(), kernels, clock);
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -96,9 +98,10 @@ class FakeModel : public StepRunner {
   }
 
   static uint64_t HashOf(const cache::Sequence& sequence, int64_t position) {
-    if (const auto* state = static_cast<const uint64_t*>(sequence.state(0))) return *state;
     uint64_t hash = kHashBegin;
     for (int64_t i = 0; i <= position; ++i) hash = Extend(hash, Slot(sequence.pages(0), i));
+    const auto* state = static_cast<const uint64_t*>(sequence.state(0));
+    EXPECT_TRUE(state == nullptr || *state == hash) << "the state and the pages are of different texts";
     return hash;
   }
 

@@ -1,7 +1,8 @@
 // The promise of the same bits on real passes, all at once: small models with attention over everything, with windows,
 // with experts and with recurrent layers; requests of all kinds that come and go; threads, chunks, a pool that holds
-// one request, prefix reuse, guesses from the text and by a draft model. Nothing of it changes a token, or a bit of a
-// log-probability, of what a request gets alone. INFERD_TEST_ROUNDS adds as many rounds with settings drawn at random.
+// one request, prefix reuse, turns that go on from answers, guesses from the text and by a draft model. Nothing of it
+// changes a token, or a bit of a log-probability, of what a request gets alone. INFERD_TEST_ROUNDS adds as many rounds
+// with settings drawn at random.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -39,7 +40,7 @@ constexpr Setting kTogether[] = {
     {.threads = 1, .prefill_tokens = 512, .small_pool = true, .prefix_reuse = true},
 };
 constexpr int64_t kSequences = 6, kGuesses = 12, kRows = kSequences + 4 + kGuesses, kContext = 320;
-constexpr size_t kRequests = 24;
+constexpr size_t kRequests = 24, kTurns = 16;
 
 Setting RandomSetting(std::mt19937& random) {
   const auto below = [&](uint32_t bound) { return random() % bound; };
@@ -153,6 +154,23 @@ class ModelBits : public testing::TestWithParam<Case> {
     EXPECT_EQ(statistics.cache.blocks_used, 0) << "pages were lost";
   }
 
+  // Random ones, and next turns of some of them; `alone`: their answers.
+  std::vector<GenerationRequest> Draw(uint32_t seed, std::vector<Transcript>& alone) {
+    RandomRequests random(seed,
+                          {.vocabulary = Words(), .longest_part = 120, .longest_answer = 70, .slides_at = kContext});
+    std::vector<GenerationRequest> requests(kRequests), turns;
+    for (GenerationRequest& request : requests) request = random.Next();
+    alone = Run(kAlone, requests, /*at_once=*/false);
+    for (size_t i = 0; i < kRequests; ++i) {
+      GenerationRequest turn = random.Next();
+      if (random.GoOn(requests[i], alone[i], kContext - 80, turn)) turns.push_back(std::move(turn));
+    }
+    turns.resize(std::min(turns.size(), kTurns));
+    for (Transcript& answer : Run(kAlone, turns, /*at_once=*/false)) alone.push_back(std::move(answer));
+    requests.insert(requests.end(), turns.begin(), turns.end());
+    return requests;
+  }
+
   void ExpectSame(const Setting& setting, const std::vector<GenerationRequest>& requests,
                   const std::vector<Transcript>& alone) {
     SCOPED_TRACE(testing::Message() << setting.threads << " threads, chunks of " << setting.prefill_tokens
@@ -166,6 +184,7 @@ class ModelBits : public testing::TestWithParam<Case> {
       }
       ASSERT_EQ(together[i].end, alone[i].end) << "request " << i;
       ASSERT_EQ(together[i].choices, alone[i].choices) << "request " << i;
+      if (i >= kRequests) turns_within_a_page_ += together[i].cached_prompt_tokens % kernels::kPageTokens != 0 ? 1 : 0;
     }
   }
 
@@ -183,25 +202,19 @@ class ModelBits : public testing::TestWithParam<Case> {
   std::unique_ptr<device::Device> draft_device_;
   std::unique_ptr<DeviceRunner> draft_runner_;
   std::mt19937 random_{5};
-  uint64_t preemptions_ = 0, reused_tokens_ = 0, accepted_ = 0, wrong_ = 0, cancelled_ = 0;
+  uint64_t preemptions_ = 0, reused_tokens_ = 0, accepted_ = 0, wrong_ = 0, cancelled_ = 0, turns_within_a_page_ = 0;
 };
 
 TEST_P(ModelBits, NothingAroundARequestChangesItsAnswer) {
-  const auto draw = [](uint32_t seed) {
-    RandomRequests random(seed,
-                          {.vocabulary = Words(), .longest_part = 120, .longest_answer = 70, .slides_at = kContext});
-    std::vector<GenerationRequest> requests(kRequests);
-    for (GenerationRequest& request : requests) request = random.Next();
-    return requests;
-  };
-  std::vector<GenerationRequest> requests = draw(4);
-  std::vector<Transcript> alone = Run(kAlone, requests, /*at_once=*/false);
+  std::vector<Transcript> alone;
+  std::vector<GenerationRequest> requests = Draw(4, alone);
   for (const Setting& setting : kTogether) {
     ExpectSame(setting, requests, alone);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(preemptions_, 5u) << "the small pool was too large to test anything";
   EXPECT_GT(reused_tokens_, 100u) << "nothing was found in the prefix cache";
+  EXPECT_GT(turns_within_a_page_, 5u) << "hardly a turn went on from where an answer ended";
   EXPECT_GT(cancelled_, 2u);
   if (!model::HasRecurrentState(model_->spec())) {
     EXPECT_GT(accepted_, 50u);
@@ -209,8 +222,7 @@ TEST_P(ModelBits, NothingAroundARequestChangesItsAnswer) {
   }
   for (uint32_t round = 0; round < TestRounds(0); ++round) {
     SCOPED_TRACE(testing::Message() << "round " << round);
-    requests = draw(1000 + round);
-    alone = Run(kAlone, requests, /*at_once=*/false);
+    requests = Draw(1000 + round, alone);
     ExpectSame(RandomSetting(random_), requests, alone);
     if (HasFatalFailure()) return;
   }

@@ -77,8 +77,8 @@ TEST_F(PromptSharing, IfTheFirstOfEqualPromptsIsCancelledTheNextComputesItForThe
     core_->Cancel(1, absl::OkStatus());
     while (core_->Step()) {
     }
-    const int64_t left = recurrent ? 0 : 30;  // by the first, as the beginning of a page
-    EXPECT_EQ(model_->tokens, 30 + 100 - left + 3 + 4 * 2) << "recurrent " << recurrent;
+    // What the first has computed is the beginning of a page, from which the next goes on.
+    EXPECT_EQ(model_->tokens, 30 + 70 + 3 + 4 * 2) << "recurrent " << recurrent;
     for (const auto& queue : queues) {
       Transcript transcript;
       transcript.Read(*queue);
@@ -102,6 +102,8 @@ TEST_F(PromptSharing, WhatTheCacheKnowsIsNotGivenUpForAShorterBeginning) {
   EXPECT_GE(transcript.cached_prompt_tokens, 320u);
 }
 
+// The next turn goes on where the answer ended, but for its last token, which was never computed. A repeated prompt
+// lies before that end, and goes on from its own last whole page.
 TEST_F(PromptSharing, ARecurrentModelFindsARepeatedPromptAndTheNextTurn) {
   for (const int64_t prefill_tokens : {7, 90, 256}) {
     SCOPED_TRACE(testing::Message() << "chunks of " << prefill_tokens);
@@ -114,10 +116,47 @@ TEST_F(PromptSharing, ARecurrentModelFindsARepeatedPromptAndTheNextTurn) {
     for (int32_t token : first.choices.at(0).tokens) request.prompt.push_back(token);
     for (int32_t token : Prompt(90)) request.prompt.push_back(token);
     const Transcript turn = Complete(request), again = Complete(request);
-    EXPECT_EQ(turn.cached_prompt_tokens, 64u);
+    EXPECT_EQ(turn.cached_prompt_tokens, 109u);
     EXPECT_EQ(again.cached_prompt_tokens, 192u);
     EXPECT_EQ(again.choices, turn.choices);
+    request.prompt[105] ^= 1;  // in the page where the first answer ended
+    EXPECT_EQ(Complete(request).cached_prompt_tokens, 64u);
   }
+}
+
+TEST_F(PromptSharing, ARecurrentModelGoesOnWhereItWasStopped) {
+  Create({.recurrent = true}, {.prefill_tokens = 100, .state_page_tokens = kernels::kPageTokens});
+  GenerationRequest request{.prompt = Prompt(150), .sampling = {.ignore_eos = true}, .max_tokens = 100};
+  Submit(1, request);
+  for (int step = 0; step < 4; ++step) core_->Step();  // 100, 128 and 150 tokens, then one of the answer
+  core_->Cancel(1, absl::CancelledError("by the test"));
+  GenerationRequest longer = request;
+  longer.prompt.push_back(9);
+  EXPECT_EQ(Complete(longer).cached_prompt_tokens, 128u) << "another token than the answer's";
+  Submit(2, request);
+  core_->Step();  // 128 are known
+  core_->Cancel(2, absl::CancelledError("by the test"));
+  EXPECT_EQ(Complete(longer).cached_prompt_tokens, 150u);
+}
+
+// Nothing is computed twice, though the step that was planned for it has reserved room.
+TEST_F(PromptSharing, APreemptedRecurrentSequenceGoesOnWhereItWas) {
+  const GenerationRequest batch{.prompt = Prompt(100),
+                                .sampling = {.ignore_eos = true},
+                                .max_tokens = 60,
+                                .priority = scheduler::Priority::kBatch};
+  const GenerationRequest urgent{.prompt = Prompt(50, 20), .max_tokens = 1};
+  Create({.recurrent = true}, {.max_sequences = 1, .state_page_tokens = kernels::kPageTokens});
+  const auto queue = Submit(1, batch);
+  for (int step = 0; step < 20; ++step) core_->Step();
+  Submit(2, urgent);
+  while (core_->Step()) clock_.Advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(core_->statistics().preemptions, 1u);
+  EXPECT_EQ(model_->tokens, 100 + 59 + 50);
+  Transcript transcript;
+  transcript.Read(*queue);
+  Create({.prefix_reuse = false, .recurrent = true});
+  EXPECT_EQ(transcript.choices, Complete(batch).choices);
 }
 
 TEST_F(PromptSharing, ARecurrentModelLeavesAStateWhereAWaitingPromptParts) {

@@ -3,6 +3,7 @@
 //
 //   RandomRequests random(/*seed=*/7, {.vocabulary = FakeModel::Vocabulary()});
 //   GenerationRequest request = random.Next();
+//   random.GoOn(request, answer, /*most_tokens=*/300, request);    // its next turn
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "engine/constraint/answer_constraint.h"
 #include "engine/generation/request.h"
+#include "engine/generation/transcript.h"
 #include "engine/generation/vocabulary.h"
 #include "engine/sampling/text_rules.h"
 
@@ -54,6 +56,21 @@ class RandomRequests {
     request.cache_salt = Below(2);
     if (options_.slides_at > 0 && Chance(12)) Slide(request);
     return request;
+  }
+
+  // Makes `request` the next turn of one that got this answer, if that is to be had with no more tokens than that.
+  bool GoOn(const GenerationRequest& before, const Transcript& answer, size_t most_tokens, GenerationRequest& request) {
+    if (before.overflow.slide || !answer.choices.contains(0)) return false;
+    std::vector<int32_t> prompt = before.prompt;
+    const std::vector<int32_t>& tokens = answer.choices.at(0).tokens;
+    prompt.insert(prompt.end(), tokens.begin(), tokens.end());
+    for (uint32_t n = 1 + Below(20); n > 0; --n) prompt.push_back(Token());
+    if (prompt.size() > most_tokens) return false;
+    request.prompt = std::move(prompt);
+    request.cache_salt = before.cache_salt;
+    request.choices = 1;
+    request.prompt_logprobs = request.overflow.slide = false;
+    return true;
   }
 
  private:

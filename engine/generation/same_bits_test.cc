@@ -1,7 +1,7 @@
 // A request's answer is the same alone and in company: hundreds of random requests with all kinds of sampling, arrivals
 // and cancellations, by models with and without a recurrent state, in pools so small that they preempt each other, with
 // chunks of 1 to 512 tokens, with and without prefix reuse and guesses, token for token and log-probability bit for
-// bit.
+// bit. Some requests are the next turn of another, and go on where its answer ended.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -53,10 +53,16 @@ Transcript Alone(const GenerationRequest& request) {
 struct Submitted {
   GenerationRequest request;
   std::shared_ptr<EventQueue> queue;
+  Transcript alone;
+  bool next_turn = false;
 };
 
-// Returns how many preemptions there were.
-uint64_t RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse, bool recurrent) {
+struct Counts {
+  uint64_t preemptions = 0;
+  uint64_t recurrent_turns = 0;  // that went on from within a page
+};
+
+void RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse, bool recurrent, Counts& counts) {
   SCOPED_TRACE(testing::Message() << "seed " << seed << ", chunks of " << prefill_tokens
                                   << (recurrent ? ", recurrent" : ""));
   constexpr RequestId kRequests = 60;
@@ -68,6 +74,11 @@ uint64_t RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse, b
   while (next <= kRequests || !engine.core.idle()) {
     if (next <= kRequests && (random.Chance(4) || engine.core.idle())) {
       Submitted entry{.request = random.Next(), .queue = std::make_shared<EventQueue>(1 << 24, [] {})};
+      if (random.Chance(3) && !submitted.empty()) {
+        const Submitted& before = std::next(submitted.begin(), random.Below(submitted.size()))->second;
+        entry.next_turn = random.GoOn(before.request, before.alone, /*most_tokens=*/300, entry.request);
+      }
+      entry.alone = Alone(entry.request);
       engine.core.Submit(next, entry.request, entry.queue, engine.clock.Now());
       if (random.Chance(12)) {
         engine.core.Step();
@@ -83,27 +94,28 @@ uint64_t RunTogether(uint32_t seed, int64_t prefill_tokens, bool prefix_reuse, b
   for (auto& [id, entry] : submitted) {
     Transcript together;
     together.Read(*entry.queue);
-    const Transcript alone = Alone(entry.request);
-    EXPECT_EQ(together.end, alone.end) << "request " << id;
-    EXPECT_EQ(together.choices, alone.choices) << "request " << id;
+    EXPECT_EQ(together.end, entry.alone.end) << "request " << id;
+    EXPECT_EQ(together.choices, entry.alone.choices) << "request " << id;
+    if (recurrent && entry.next_turn) counts.recurrent_turns += together.cached_prompt_tokens % 64 != 0 ? 1 : 0;
     if (testing::Test::HasFailure()) break;
   }
   EXPECT_EQ(engine.core.statistics().cache.blocks_used, 0) << "pages were lost";
-  return engine.core.statistics().preemptions;
+  counts.preemptions += engine.core.statistics().preemptions;
 }
 
 TEST(SameBits, ARequestGetsTheSameAnswerAloneAndInCompany) {
-  uint64_t preemptions = 0;
+  Counts counts;
   uint32_t seed = 0;
   for (int64_t prefill_tokens : {1, 7, 64, 130, 512}) {
     for (bool prefix_reuse : {false, true}) {
       for (bool recurrent : {false, true}) {
-        preemptions += RunTogether(++seed, prefill_tokens, prefix_reuse, recurrent);
+        RunTogether(++seed, prefill_tokens, prefix_reuse, recurrent, counts);
         if (HasFailure()) return;
       }
     }
   }
-  EXPECT_GT(preemptions, 20u) << "the pool was too large to test anything";
+  EXPECT_GT(counts.preemptions, 20u) << "the pool was too large to test anything";
+  EXPECT_GT(counts.recurrent_turns, 10u) << "hardly a turn went on from the end of another";
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ class KvMemory {
   // A sequence begins (again); returns how many of its tokens the prefix cache had, fewer than all of them. -1: there
   // is no place for one more sequence.
   virtual int64_t Start(const SequenceSpec& spec) = 0;
-  // Room for `tokens` more than are computed. False, and nothing changed, if there is none.
+  // Room for `tokens` more than are computed. False, and nothing changed, if there is none. 0: what was reserved is not
+  // computed, after all.
   virtual bool Reserve(SequenceId id, int64_t tokens) = 0;
   // Gives back all that the sequence holds.
   virtual void Release(SequenceId id) = 0;

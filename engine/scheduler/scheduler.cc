@@ -371,6 +371,7 @@ bool Scheduler::ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& p
 
 void Scheduler::Preempt(Sequence& sequence, StepPlan& plan) {
   const SequenceId id = sequence.spec.id;
+  memory_.Reserve(id, 0);
   memory_.Release(id);
   if (sequence.state == SequenceState::kDecode) sequence.spec.all_rows = false;  // the prompt's rows were had
   Transition(sequence, SequenceEvent::kPreempt);

@@ -40,7 +40,7 @@ struct SchedulerOptions {
   int64_t prefill_tokens = 256;   // of one step
   int64_t max_result_rows = 40;   // of one step; those over max_sequences are for sequences that want all rows
   int64_t draft_tokens = 0;       // guesses that one step checks, in addition to all else
-  int64_t state_page_tokens = 0;  // of models with a recurrent state, which is kept at pages' ends alone; 0: of others
+  int64_t state_page_tokens = 0;  // of models with a recurrent state, which is kept at pages' ends; 0: of others
   double ageing_seconds = kAgeingSeconds;
 };
 

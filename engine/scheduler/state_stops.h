@@ -1,5 +1,5 @@
-// Where a step's work on a prompt stops, of a model with a recurrent state: the prefix cache keeps the state only where
-// a step ends at a page's end.
+// Where a step's work on a prompt stops, of a model with a recurrent state: until the sequence ends, the prefix cache
+// keeps the state only where a step ends at a page's end.
 //
 //   TokensToLastPage(/*first=*/0, /*tokens=*/100, /*page_tokens=*/64)   // 64: a text with this beginning finds them
 //   StopAtPage(/*first=*/180, /*count=*/90, /*page_tokens=*/64)         // 76: to 256
