@@ -122,7 +122,7 @@ Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, co
              .release_others = [this](int priority) { return embedder_.Release(priority, clock_.Now()); }},
             runner_, device_->cache(), vocabulary_, kernels, clock, MakeDrafter(kernels)),
       embedder_(*device_, LimitsOf(options)) {
-  for (const char* reason : {"queue_full", "deadline", "too_long", "draining"}) rejections_[reason] = 0;
+  for (const char* reason : {"queue_full", "deadline_too_short", "too_long", "draining"}) rejections_[reason] = 0;
   Publish();
   thread_ = std::thread([this] { Run(); });
 }

@@ -57,9 +57,7 @@ bool IsJson(std::string_view content_type) {
 constexpr std::chrono::seconds kFirstRoutesWait{10};
 
 Response RefuseFor(const absl::Status& status, Exchange& exchange) {
-  ApiError error = NoteError(status, exchange.request_id, exchange.record);
-  if (error.http_status == 429) exchange.record.error_code = error.code = "rate_limit_exceeded";
-  return ErrorResponse(error);
+  return ErrorResponse(NoteError(status, exchange.request_id, exchange.record));
 }
 
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }

@@ -6,6 +6,7 @@
 
 #include "config/base/status.h"
 #include "engine/generation/refusal.h"
+#include "proto/call_metadata.h"
 
 namespace inferd::worker {
 
@@ -15,6 +16,7 @@ grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& con
     const double milliseconds = std::clamp(std::ceil(*seconds * 1000), 1.0, 3.6e6);
     context.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::format("{:.0f}", milliseconds));
   }
+  if (engine::IsDeadlineTooShort(status)) context.AddTrailingMetadata(kErrorCode, kDeadlineTooShort);
   return {static_cast<grpc::StatusCode>(status.code()), std::string(MessageOf(status))};
 }
 

@@ -201,7 +201,7 @@ TEST_F(CoreTest, AWaitingRequestThatCannotMeetItsDeadlineIsRefused) {
   ASSERT_TRUE(refused.end);
   EXPECT_EQ(refused.end->code(), absl::StatusCode::kResourceExhausted);
   EXPECT_LT(clock_.Now() - begin, std::chrono::seconds(5)) << "known long before the deadline";
-  EXPECT_EQ(core_->statistics().rejections.at("deadline"), 1u);
+  EXPECT_EQ(core_->statistics().rejections.at("deadline_too_short"), 1u);
 }
 
 TEST_F(CoreTest, AResumedRequestWaitsAsLongAsItMust) {

@@ -15,6 +15,16 @@ TEST(Refusal, TellsWhenToTryAgain) {
   EXPECT_EQ(RetryAfterSeconds(status), 4.25);
 }
 
+TEST(Refusal, TellsADeadlineThatCannotBeMetFromAFullQueue) {
+  const auto is_deadline = [](scheduler::RejectionReason reason) {
+    return IsDeadlineTooShort(RefusalStatus({.reason = reason, .expected_wait_seconds = 1, .message = "no"}));
+  };
+  EXPECT_TRUE(is_deadline(scheduler::RejectionReason::kDeadline));
+  EXPECT_FALSE(is_deadline(scheduler::RejectionReason::kQueueFull));
+  EXPECT_FALSE(is_deadline(scheduler::RejectionReason::kWaitTooLong));
+  EXPECT_FALSE(IsDeadlineTooShort(absl::DeadlineExceededError("passed")));
+}
+
 TEST(Refusal, OtherErrorsDoNotTell) {
   EXPECT_EQ(RetryAfterSeconds(absl::ResourceExhaustedError("the sequence outgrew the KV cache")), std::nullopt);
   EXPECT_EQ(RetryAfterSeconds(absl::OkStatus()), std::nullopt);

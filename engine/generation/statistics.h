@@ -20,7 +20,7 @@ struct Statistics {
   uint64_t prefix_queries = 0, prefix_hits = 0;  // sequences that began, and those that found pages
   uint64_t draft_tokens_proposed = 0, draft_tokens_accepted = 0;
   std::map<std::string, uint64_t> finished;    // choices, by reason: stop, length, tool_calls, error
-  std::map<std::string, uint64_t> rejections;  // by reason: queue_full, deadline, too_long, draining
+  std::map<std::string, uint64_t> rejections;  // by reason: queue_full, deadline_too_short, too_long, draining
   cache::CacheStats cache;
   cache::CacheStats draft_cache;  // all 0 without a draft model
 

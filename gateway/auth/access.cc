@@ -72,6 +72,7 @@ absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_
     if (auto wait = limiter_.Take(key != nullptr ? "key " + key->name : "peer " + peer, per_minute)) {
       absl::Status status = ResourceExhausted("more than {} requests per minute", per_minute);
       SetRetryAfter(status, std::max(1, static_cast<int>((wait->count() + 999) / 1000)));
+      SetErrorCode(status, "rate_limit_exceeded");
       return status;
     }
   }

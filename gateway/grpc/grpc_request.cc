@@ -6,6 +6,7 @@
 #include "gateway/auth/access.h"
 #include "gateway/http/request_id.h"
 #include "gateway/openai/errors.h"
+#include "proto/call_metadata.h"
 #include "proto/deadline.h"
 
 namespace inferd::gateway {
@@ -62,6 +63,7 @@ grpc::Status GrpcRequest::End(const absl::Status& status) {
   FinishRequest(record_, id_, "gRPC", arrived_, serving_.metrics);
   if (status.ok()) return grpc::Status::OK;
   context_.AddTrailingMetadata("x-request-id", id_);
+  if (!error.code.empty()) context_.AddTrailingMetadata(kErrorCode, error.code);
   if (error.retry_after_seconds > 0) {
     context_.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::to_string(error.retry_after_seconds * 1000));
   }

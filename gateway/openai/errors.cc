@@ -17,6 +17,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr char kRetryAfterPayload[] = "inferd/retry_after_seconds";
+constexpr char kErrorCodePayload[] = "inferd/error_code";
 constexpr int kDefaultRetrySeconds = 1;
 constexpr std::string_view kOverloaded = "overloaded";
 
@@ -66,6 +67,7 @@ ApiError ToApiError(const absl::Status& status) {
   error.http_status = found.http_status;
   error.type = found.type;
   error.code = found.api_code;
+  if (const auto code = status.GetPayload(kErrorCodePayload)) error.code = std::string(*code);
   error.message = found.http_status == 500 ? "internal error" : ValidText(MessageOf(status));
   if (found.http_status == 400) error.param = FieldOf(MessageOf(status));
   if (found.http_status == 404) error.param = "model";
@@ -136,6 +138,10 @@ std::optional<int> RetryAfter(const absl::Status& status) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (error != std::errc() || seconds <= 0) return std::nullopt;
   return seconds;
+}
+
+void SetErrorCode(absl::Status& status, std::string_view code) {
+  status.SetPayload(kErrorCodePayload, absl::Cord(absl::string_view(code.data(), code.size())));
 }
 
 }  // namespace inferd::gateway

@@ -11,13 +11,15 @@
 // | PERMISSION_DENIED   | 403  | model_not_allowed        | the key may not use this model                         |
 // | NOT_FOUND           | 404  | model_not_found          | unknown model                                          |
 // | RESOURCE_EXHAUSTED  | 429  | queue_full               | queue limit                                            |
+// |                     |      | deadline_too_short       | the wait, or the prompt, takes longer than it leaves   |
+// |                     |      | rate_limit_exceeded      | too many requests of a key or an address               |
 // | CANCELLED           | 499  | cancelled                | the client left                                        |
 // | UNIMPLEMENTED       | 501  | not_implemented          | the worker cannot do that                              |
 // | UNAVAILABLE         | 503  | model_unavailable        | loading, draining, restarting                          |
 // | DEADLINE_EXCEEDED   | 504  | deadline_exceeded        | deadline passed                                        |
 // | others              | 500  | internal_error           | message withheld, request id instead                   |
 // Errors of HTTP itself (405, 408, 413, 415, 417, 431, 505) and 503 overloaded (too many bodies at a time) are made by
-// HttpError(); 429 rate_limit_exceeded is that of a key or an address.
+// HttpError(). Over gRPC the code is the trailer inferd-error-code (proto/call_metadata.h).
 #pragma once
 
 #include <optional>
@@ -68,5 +70,8 @@ Response ErrorResponse(const ApiError& error);
 // Marks a status with the time after which a retry has a chance; ToApiError() gives it back.
 void SetRetryAfter(absl::Status& status, int seconds);
 std::optional<int> RetryAfter(const absl::Status& status);
+
+// Gives a status the one of its row's codes that is not the first.
+void SetErrorCode(absl::Status& status, std::string_view code);
 
 }  // namespace inferd::gateway

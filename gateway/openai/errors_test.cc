@@ -64,6 +64,14 @@ TEST(Errors, KeepInnerMessagesFromClients) {
   EXPECT_EQ(error.message, "internal error");
 }
 
+TEST(Errors, HaveACodeOfTheirOwnWhereTheStatusIsNotEnough) {
+  absl::Status status = absl::ResourceExhaustedError("the prompt takes 3 s, 1 s are left to the deadline");
+  SetErrorCode(status, "deadline_too_short");
+  EXPECT_EQ(ToApiError(status).http_status, 429);
+  EXPECT_EQ(ToApiError(status).code, "deadline_too_short");
+  EXPECT_EQ(ToApiError(WithFieldNames(status, {})).code, "deadline_too_short");
+}
+
 TEST(Errors, SayWhenToComeBack) {
   absl::Status status = absl::ResourceExhaustedError("the queue is full");
   SetRetryAfter(status, 7);

@@ -61,6 +61,10 @@ CallEnd ReadEnd(const grpc::Status& status, const grpc::ClientContext& context) 
   // Text of gRPC about sockets and addresses is nothing for clients.
   if (end.outcome != CallOutcome::kAnswered) end.status = absl::UnavailableError("the model is restarting");
   if (int seconds = PushbackSeconds(context); seconds > 0) SetRetryAfter(end.status, seconds);
+  const auto code = context.GetServerTrailingMetadata().find(kErrorCode);
+  if (code != context.GetServerTrailingMetadata().end() && code->second == kDeadlineTooShort) {
+    SetErrorCode(end.status, kDeadlineTooShort);
+  }
   return end;
 }
 

@@ -84,6 +84,9 @@ TEST_F(GenerationTest, PassesOnWhatTheWorkerSays) {
   EXPECT_TRUE(absl::IsResourceExhausted(full));
   EXPECT_EQ(MessageOf(full), "queue_full");
   EXPECT_EQ(RetryAfter(full), 3);  // the stub says 2500 ms
+  EXPECT_EQ(ToApiError(full).code, "queue_full");
+  EXPECT_EQ(ToApiError(Run(Request("refuse=8 code=deadline_too_short")).get().status).code, "deadline_too_short");
+  EXPECT_EQ(ToApiError(Run(Request("refuse=8 code=anything")).get().status).code, "queue_full");
   Outcome failed = Run(Request("tokens=9 fail_at=3 fail=13")).get();
   EXPECT_TRUE(absl::IsInternal(failed.status));
   EXPECT_EQ(failed.text, Words(3));

@@ -195,6 +195,9 @@ grpc::Status Refusal(const v1::GenerateRequest& request, grpc::ServerContext& co
   int refuse = NumberOption(PromptOf(request), "refuse", 0);
   if (refuse == 0) return grpc::Status::OK;
   context.AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
+  if (const std::string code = Option(PromptOf(request), "code"); !code.empty()) {
+    context.AddTrailingMetadata(kErrorCode, code);
+  }
   std::string message = Option(PromptOf(request), "message", "refused");
   std::replace(message.begin(), message.end(), '~', ' ');
   return grpc::Status(static_cast<grpc::StatusCode>(refuse), message);

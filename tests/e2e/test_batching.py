@@ -8,6 +8,7 @@ import re
 import threading
 import urllib.request
 
+import grpc
 import pytest
 from conftest import smollm2
 from daemon import Daemon, of_model, samples, wait_for
@@ -47,6 +48,8 @@ def test_a_request_larger_than_the_pool_is_a_400_with_both_numbers(daemon):
     status, answer = complete(daemon, "small", "Once", max_tokens=1000)
     assert status == 400 and answer["error"]["code"] == "context_length_exceeded"
     assert complete(daemon, "small", "Once", max_tokens=50)[0] == 200
+    status, answer = daemon.post("/v1/embeddings", {"model": "small", "input": LONG})
+    assert status == 400 and re.search(r"the KV cache holds \d+ tokens, but the input has \d+ tokens", answer["error"]["message"])
 
 
 def test_a_prompt_beyond_the_context_is_a_400_with_both_numbers(daemon):
@@ -89,6 +92,24 @@ def test_a_better_priority_goes_first(daemon):
 def test_a_deadline_ends_a_request_with_504(daemon):
     status, answer = complete(daemon, max_tokens=900, deadline_ms=150)
     assert status == 504 and answer["error"]["code"] == "deadline_exceeded"
+
+
+def test_a_deadline_that_cannot_be_met_is_a_429_of_its_own(daemon, protos):
+    """The prompt alone takes longer, by the speed that was measured."""
+    status, answer = complete(daemon, prompt=LONG + " Once", max_tokens=1, deadline_ms=20)
+    assert status == 429 and answer["error"]["code"] == "deadline_too_short", answer
+    pb = protos.inference
+    with grpc.insecure_channel(daemon.grpc) as channel:
+        stub = protos.inference_grpc.InferenceStub(channel)
+        with pytest.raises(grpc.RpcError) as error:
+            list(stub.Generate(pb.GenerateRequest(text=LONG + " Twice", deadline_ms=20)))
+        assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert dict(error.value.trailing_metadata())["inferd-error-code"] == "deadline_too_short"
+    values = samples(daemon)
+    refused = [value for name, value in values.items() if name.startswith("inferd_rejections_total") and 'model="smollm2"' in name
+               and 'reason="deadline_too_short"' in name]
+    answered = [value for name, value in values.items() if name.startswith("inferd_requests_total") and 'code="deadline_too_short"' in name]
+    assert refused == [2] and answered == [1, 1], values
 
 
 def test_as_many_choices_as_may_be_share_one_prompt(daemon):
