@@ -21,10 +21,7 @@ std::function<double()> RandomNumbers() {
 
 }  // namespace
 
-ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
-                       const config::ModelOptions& model, uint64_t version) {
-  const std::string socket = WorkerSocketPath(config.run_directory, model.name, version);
-  // Without the other models, of which there may be a thousand.
+config::Config ConfigOfWorker(const config::Config& config, const config::ModelOptions& model) {
   config::Config own;
   own.listen = config.listen;
   own.admin_tls = config.admin_tls;
@@ -35,12 +32,20 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
   own.log = config.log;
   own.supervisor = config.supervisor;
   own.models = {model};
+  return own;
+}
+
+std::string WorkerProgram(const std::string& programs) { return programs + "/inferd-worker"; }
+
+ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
+                       const config::ModelOptions& model, uint64_t version) {
+  const std::string socket = WorkerSocketPath(config.run_directory, model.name, version);
   ProcessPlan plan;
   plan.name = "worker " + model.name + "@" + std::to_string(version);
   plan.spec = {
-      .program = programs + "/inferd-worker",
+      .program = WorkerProgram(programs),
       .arguments = {"--model", model.name, "--model-version", std::to_string(version), "--listen", "unix:" + socket},
-      .config_yaml = PrintConfig(own),
+      .config_yaml = PrintConfig(ConfigOfWorker(config, model)),
       .oom_score = kWorkerOomScore,
       .cpus = config::ParseCpuList(model.cpus).value(),
       .nice = static_cast<int>(model.nice),

@@ -20,7 +20,11 @@ struct GatewaySockets {
 ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
                        const config::ModelOptions& model, uint64_t version);
 
+std::string WorkerProgram(const std::string& programs);
 std::string GatewayProgram(const std::string& programs);
+
+// Without the other models, of which there may be a thousand.
+config::Config ConfigOfWorker(const config::Config& config, const config::ModelOptions& model);
 
 // `number` tells this gateway's health from that of others on the same socket.
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,

@@ -16,7 +16,10 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/load.h"
+#include "daemon/child_plans.h"
+#include "daemon/model_check.h"
 #include "daemon/reload.h"
+#include "daemon/spawner.h"
 #include "daemon/supervisor.h"
 #include "proto/grpc_log.h"
 
@@ -44,7 +47,7 @@ std::string DirectoryOfThisProgram() {
 int PrintVersion(const std::string& programs) {
   Print("inferd {}\n", kVersion);
   std::fflush(stdout);
-  std::string program = programs + "/inferd-worker", flag = "--isa";
+  std::string program = WorkerProgram(programs), flag = "--isa";
   char* arguments[] = {program.data(), flag.data(), nullptr};
   pid_t pid = -1;
   int status = 0;
@@ -72,12 +75,17 @@ int Refuse(const absl::Status& status) {
   return kExitUsage;
 }
 
-// What a reload would refuse, is refused here by the same code; files that are no models, without a worker.
-int Check(const std::string& file) {
-  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(
-      file, [](const config::Config&, const config::ModelOptions& model) { return CheckModelFiles(model); });
+// What a reload would refuse, is refused here by the same code; what a worker would refuse, by a worker.
+int Check(const Flags& flags) {
+  const absl::StatusOr<std::unique_ptr<SystemSpawner>> spawner = SystemSpawner::Create();
+  if (!spawner.ok()) return Refuse(spawner.status());
+  const auto look_inside = [&](const config::Config& config, const config::ModelOptions& model) -> absl::Status {
+    RETURN_IF_ERROR(CheckModelFiles(model));
+    return CheckByWorker(**spawner, flags.programs, config, model);
+  };
+  const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(flags.config, look_inside);
   if (!config.ok()) return Refuse(config.status());
-  Print("{}: ok, {} models\n", file, config->config.models.size());
+  Print("{}: ok, {} models\n", flags.config, config->config.models.size());
   return kExitDone;
 }
 
@@ -130,7 +138,7 @@ int Main(int argc, char** argv) {
   if (flags.print_options) Print("{}", config::PrintOptionReference());
   const int exit_code = flags.version         ? PrintVersion(flags.programs)
                         : flags.print_options ? kExitDone
-                        : flags.check         ? Check(flags.config)
+                        : flags.check         ? Check(flags)
                         : flags.print_config  ? PrintConfig(flags, app.count("--config") > 0)
                                               : Start(flags);
   return FinishOutput("inferd", exit_code);

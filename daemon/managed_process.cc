@@ -19,7 +19,6 @@ namespace {
 // Beyond the drain deadline, at which the process ends its requests itself.
 constexpr Milliseconds kGoodbye{2000};
 constexpr Milliseconds kMaxPollInterval{1000};
-constexpr size_t kMaxReportBytes = 4096;
 
 }  // namespace
 
@@ -97,7 +96,7 @@ bool ManagedProcess::Ask() {
 
 void ManagedProcess::OnExit(int wait_status) {
   ExitMeaning meaning = DescribeExit(wait_status, plan_.out_of_memory_kills() > oom_kills_before_);
-  if (const std::string report = ReadReport(); !report.empty()) meaning.text = report;
+  if (const std::string report = ReadReport(report_pipe_); !report.empty()) meaning.text = report;
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
   if (code == kExitRefused || code == kExitUsage) hopeless_ = true;
   SetCause(meaning.cause, std::move(meaning.text));
@@ -268,14 +267,6 @@ void ManagedProcess::Poll() {
     watchdog_.reset();
     Handle(WorkerEvent::kWedged);
   }
-}
-
-std::string ManagedProcess::ReadReport() {
-  char buffer[kMaxReportBytes];
-  const ssize_t count = report_pipe_ ? read(report_pipe_.get(), buffer, sizeof buffer) : 0;
-  if (count <= 0) return "";
-  const std::string_view text(buffer, static_cast<size_t>(count));
-  return std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace inferd::daemon

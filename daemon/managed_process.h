@@ -123,7 +123,6 @@ class ManagedProcess {
   void OnHealth(bool serving);
   void OnReport(const WorkerReport& report);
   void Poll();
-  std::string ReadReport();
   // Cause of the end that we are about to bring about; the first one counts.
   void SetCause(ExitCause cause, std::string text);
 

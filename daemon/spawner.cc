@@ -120,6 +120,15 @@ void LimitResources(const ExecPlan& plan) {
 
 }  // namespace
 
+std::string ReadReport(const UniqueFd& report) {
+  constexpr size_t kMaxReportBytes = 4096;
+  char buffer[kMaxReportBytes];
+  const ssize_t count = report ? read(report.get(), buffer, sizeof buffer) : 0;
+  if (count <= 0) return "";
+  const std::string_view text(buffer, static_cast<size_t>(count));
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 absl::StatusOr<std::unique_ptr<SystemSpawner>> SystemSpawner::Create(std::unique_ptr<ControlGroups> groups) {
   ASSIGN_OR_RETURN(Pipe lifeline, OpenPipe());
   UniqueFd null_file(open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -51,6 +51,9 @@ struct Spawned {
   UniqueFd report;
 };
 
+// What a child that has ended reported before; empty: nothing.
+std::string ReadReport(const UniqueFd& report);
+
 class Spawner {
  public:
   virtual ~Spawner() = default;

@@ -116,9 +116,13 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   return request;
 }
 
+engine::Overflow OverflowOf(const config::ModelOptions& configured) {
+  return {.slide = configured.overflow == config::Overflow::kSlide, .keep = configured.overflow_keep};
+}
+
 absl::StatusOr<engine::Overflow> ReadOverflow(const v1::GenerateRequest& wire, const config::ModelOptions& configured) {
   const v1::Limits& limits = wire.limits();
-  engine::Overflow overflow{.slide = configured.overflow == config::Overflow::kSlide, .keep = configured.overflow_keep};
+  engine::Overflow overflow = OverflowOf(configured);
   if (limits.has_overflow_keep()) overflow.keep = limits.overflow_keep();
   switch (limits.overflow()) {
     case v1::OVERFLOW_UNSPECIFIED:

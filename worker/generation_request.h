@@ -23,7 +23,10 @@ namespace inferd::worker {
 absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest& wire, std::vector<int32_t> prompt,
                                                       MonotonicTime now, std::optional<MonotonicTime> deadline);
 
-// What happens at the context's end: as the request says, else as configured. INVALID_ARGUMENT: no such choice.
+// What happens at the context's end to requests that say nothing of it.
+engine::Overflow OverflowOf(const config::ModelOptions& configured);
+
+// The same for this request: as it says, else as configured. INVALID_ARGUMENT: no such choice.
 absl::StatusOr<engine::Overflow> ReadOverflow(const v1::GenerateRequest& wire, const config::ModelOptions& configured);
 
 }  // namespace inferd::worker

@@ -14,6 +14,7 @@
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
 #include "engine/template/fallbacks.h"
+#include "worker/generation_request.h"
 
 namespace inferd::worker {
 namespace {
@@ -61,6 +62,16 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
   return device;
 }
 
+// Which option an error about the draft model is about.
+absl::Status DraftError(const config::ModelOptions& options, const absl::Status& status) {
+  constexpr std::string_view kPool = "kv_cache.bytes: ";
+  const std::string& path = options.speculation.draft_path;
+  const std::string_view message = MessageOf(status);
+  if (!message.starts_with(kPool)) return Annotate(status, "speculation.draft_path: " + path);
+  return {status.code(), fmt::format("{}the draft model {} gets 1/{} of {}: {}", kPool, path, config::kDraftPoolDivisor,
+                                     options.kv_cache.bytes, message.substr(kPool.size()))};
+}
+
 absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, const std::string& isa) {
   const config::ModelOptions& options = loaded.options;
   ASSIGN_OR_RETURN(const std::shared_ptr<const gguf::GgufFile> file,
@@ -68,7 +79,8 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, c
   ASSIGN_OR_RETURN(const std::shared_ptr<const model::Model> model, model::Model::Load(file));
   ASSIGN_OR_RETURN(const std::unique_ptr<tokenizer::Tokenizer> tokenizer, tokenizer::Tokenizer::Create(*file));
   if (tokenizer->fingerprint() != loaded.tokenizer->fingerprint()) {
-    return InvalidArgument("its tokenizer is not that of {}", options.path);
+    return InvalidArgument("its tokenizer ({} tokens) is not that of {} ({} tokens), expected the same",
+                           tokenizer->vocabulary_size(), options.path, loaded.tokenizer->vocabulary_size());
   }
   if (model->spec().encoder) return InvalidArgument("{} generates nothing", model->spec().architecture);
   std::error_code error;
@@ -133,6 +145,49 @@ int64_t FileTime(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? status.st_mtim.tv_sec : 0;
 }
 
+// Files and devices, before anything is computed.
+struct OpenedModel {
+  std::unique_ptr<LoadedModel> loaded;  // without its engine
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<device::Device> draft;  // or null
+};
+
+absl::StatusOr<OpenedModel> OpenModel(const config::ModelOptions& options, const std::string& isa, uint64_t version) {
+  OpenedModel opened{.loaded = std::make_unique<LoadedModel>()};
+  LoadedModel& loaded = *opened.loaded;
+  loaded.options = options;
+  loaded.version = version;
+  loaded.file_time_unix_seconds = FileTime(options.path);
+  loaded.loaded_unix_seconds = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
+  ASSIGN_OR_RETURN(loaded.file, gguf::GgufFile::Open(options.path));
+  ASSIGN_OR_RETURN(loaded.model, model::Model::Load(loaded.file));
+  ASSIGN_OR_RETURN(loaded.tokenizer, tokenizer::Tokenizer::Create(*loaded.file));
+  RETURN_IF_ERROR(engine::CheckTokenizer(*loaded.tokenizer, loaded.model->vocabulary_size()));
+  RETURN_IF_ERROR(LoadTemplate(loaded));
+  if (loaded.chat_template != nullptr) {
+    RETURN_IF_ERROR(engine::CheckTemplate(*loaded.chat_template, engine::ModelVariables(*loaded.tokenizer)));
+  }
+  ASSIGN_OR_RETURN(opened.device, device::Device::Create(loaded.model, DeviceOptionsOf(options, isa, *loaded.model)));
+  if (options.speculation.kind == config::SpeculationKind::kDraft) {
+    absl::StatusOr<std::unique_ptr<device::Device>> draft = LoadDraft(loaded, isa);
+    if (!draft.ok()) return DraftError(options, draft.status());
+    opened.draft = *std::move(draft);
+  }
+  return opened;
+}
+
+absl::StatusOr<std::unique_ptr<LoadedModel>> StartEngine(OpenedModel opened, const scheduler::Rates& rates) {
+  LoadedModel& loaded = *opened.loaded;
+  const config::ModelOptions& options = loaded.options;
+  engine::Vocabulary vocabulary = engine::VocabularyOf(*loaded.tokenizer, loaded.model->vocabulary_size());
+  engine::EngineOptions engine_options = EngineOptionsOf(options);
+  engine_options.rates = rates;
+  ASSIGN_OR_RETURN(loaded.engine, engine::Engine::Create(std::move(opened.device), std::move(vocabulary),
+                                                         engine_options, Clock::System(), std::move(opened.draft)));
+  if (loaded.can_generate()) RETURN_IF_ERROR(engine::Validate(OverflowOf(options), loaded.engine->limits()));
+  return std::move(opened.loaded);
+}
+
 }  // namespace
 
 // Of all that decides an answer's bits: the file, and the options that change them.
@@ -166,37 +221,17 @@ std::string QuantizationOf(const gguf::GgufFile& file) {
   return std::string(most);
 }
 
+absl::Status CheckModel(const config::ModelOptions& options, const std::string& isa) {
+  ASSIGN_OR_RETURN(OpenedModel opened, OpenModel(options, isa, /*version=*/0));
+  return StartEngine(std::move(opened), scheduler::Rates()).status();
+}
+
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version, PrefixStore* prefixes) {
-  auto loaded = std::make_unique<LoadedModel>();
-  loaded->options = options;
-  loaded->version = version;
-  loaded->file_time_unix_seconds = FileTime(options.path);
-  loaded->loaded_unix_seconds = std::chrono::system_clock::to_time_t(Clock::System().WallNow());
-  ASSIGN_OR_RETURN(loaded->file, gguf::GgufFile::Open(options.path));
-  ASSIGN_OR_RETURN(loaded->model, model::Model::Load(loaded->file));
-  ASSIGN_OR_RETURN(loaded->tokenizer, tokenizer::Tokenizer::Create(*loaded->file));
-  RETURN_IF_ERROR(engine::CheckTokenizer(*loaded->tokenizer, loaded->model->vocabulary_size()));
-  RETURN_IF_ERROR(LoadTemplate(*loaded));
-  if (loaded->chat_template != nullptr) {
-    RETURN_IF_ERROR(engine::CheckTemplate(*loaded->chat_template, engine::ModelVariables(*loaded->tokenizer)));
-  }
-  ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device,
-                   device::Device::Create(loaded->model, DeviceOptionsOf(options, isa, *loaded->model)));
-  ASSIGN_OR_RETURN(const scheduler::PassTimes times, engine::CheckForward(*device));
-  if (prefixes != nullptr) LoadPrefixes(*loaded, *prefixes, device->cache());
-  std::unique_ptr<device::Device> draft;
-  if (options.speculation.kind == config::SpeculationKind::kDraft) {
-    absl::StatusOr<std::unique_ptr<device::Device>> opened = LoadDraft(*loaded, isa);
-    if (!opened.ok()) return Annotate(opened.status(), "speculation.draft_path: " + options.speculation.draft_path);
-    draft = *std::move(opened);
-  }
-  engine::Vocabulary vocabulary = engine::VocabularyOf(*loaded->tokenizer, loaded->model->vocabulary_size());
-  engine::EngineOptions engine_options = EngineOptionsOf(options);
-  engine_options.rates = scheduler::Rates::OfPasses(times);
-  ASSIGN_OR_RETURN(loaded->engine, engine::Engine::Create(std::move(device), std::move(vocabulary), engine_options,
-                                                          Clock::System(), std::move(draft)));
-  return loaded;
+  ASSIGN_OR_RETURN(OpenedModel opened, OpenModel(options, isa, version));
+  ASSIGN_OR_RETURN(const scheduler::PassTimes times, engine::CheckForward(*opened.device));
+  if (prefixes != nullptr) LoadPrefixes(*opened.loaded, *prefixes, opened.device->cache());
+  return StartEngine(std::move(opened), scheduler::Rates::OfPasses(times));
 }
 
 }  // namespace inferd::worker

@@ -50,6 +50,10 @@ struct LoadedModel {
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version, PrefixStore* prefixes = nullptr);
 
+// The errors of LoadModel that files and options are to blame for, found without computing anything: `inferd --check`
+// asks for them. INVALID_ARGUMENT and others; where it is not the model's own file, they begin with the option.
+absl::Status CheckModel(const config::ModelOptions& options, const std::string& isa);
+
 // The template that the configuration names instead of the file's; nullopt for "file".
 std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice);
 

@@ -92,24 +92,57 @@ void SavePrefixes(const LoadedModel& model, PrefixStore& store) {
   }
 }
 
-int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
-  absl::StatusOr<config::Config> config = config::LoadConfig(options.config);
-  if (!config.ok()) return Fail(process, config.status(), kExitUsage);
-  StartLog({.process = "worker " + options.model, .level = config->log.level, .format = config->log.format});
-  const config::ModelOptions* model_options = config->FindModel(options.model);
-  if (model_options == nullptr) {
-    return Fail(process, NotFound("--model {}: no such model in {}", options.model, options.config), kExitUsage);
+// What the configuration says of one model, before its files are opened.
+struct Assignment {
+  config::Config config;
+  const config::ModelOptions* model = nullptr;  // of it
+  std::string isa;                              // empty: the best
+};
+
+absl::StatusOr<std::unique_ptr<const Assignment>> ReadAssignment(const WorkerOptions& options) {
+  auto assignment = std::make_unique<Assignment>();
+  ASSIGN_OR_RETURN(assignment->config, config::LoadConfig(options.config));
+  assignment->model = assignment->config.FindModel(options.model);
+  if (assignment->model == nullptr) {
+    return NotFound("--model {}: no such model in {}", options.model, options.config);
   }
+  ASSIGN_OR_RETURN(const config::InstructionSet isa, config::ChosenInstructionSet(assignment->config.instruction_set));
+  if (isa != config::InstructionSet::kAuto) assignment->isa = config::NameOf(isa);
+  return assignment;
+}
+
+// What is to be done while all files can be opened.
+absl::Status PrepareForFiles(const config::ModelOptions& model) {
+  if (!model.engine.blas) return absl::OkStatus();
+  return device::LoadBlas();
+}
+
+// Whether a worker could serve the model.
+int Check(const ChildProcess& process, const WorkerOptions& options) {
+  const auto refuse = [&](const absl::Status& status, int exit_code) {
+    process.Report(MessageOf(status));
+    if (options.report_fd < 0) PrintError("inferd-worker", MessageOf(status));
+    return exit_code;
+  };
+  const absl::StatusOr<std::unique_ptr<const Assignment>> assignment = ReadAssignment(options);
+  if (!assignment.ok()) return refuse(assignment.status(), kExitUsage);
+  const config::ModelOptions& model = *(*assignment)->model;
+  absl::Status status = PrepareForFiles(model);
+  if (status.ok() && options.sandbox) status = LimitFiles(FilesOf(model, Address()));
+  if (status.ok()) status = CheckModel(model, (*assignment)->isa);
+  return status.ok() ? kExitDone : refuse(status, ExitCodeFor(status));
+}
+
+int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notification& stop) {
+  const absl::StatusOr<std::unique_ptr<const Assignment>> assignment = ReadAssignment(options);
+  if (!assignment.ok()) return Fail(process, assignment.status(), kExitUsage);
+  const config::Config& config = (*assignment)->config;
+  const config::ModelOptions* const model_options = (*assignment)->model;
+  StartLog({.process = "worker " + options.model, .level = config.log.level, .format = config.log.format});
   const absl::StatusOr<Address> address = ParseAddress(options.listen);
   if (!address.ok()) return Fail(process, Annotate(address.status(), "--listen"), kExitUsage);
-  const absl::StatusOr<config::InstructionSet> isa = config::ChosenInstructionSet(config->instruction_set);
-  if (!isa.ok()) return Fail(process, isa.status(), kExitUsage);
-  const std::string isa_name = *isa == config::InstructionSet::kAuto ? "" : std::string(config::NameOf(*isa));
-
-  if (model_options->engine.blas) {
-    if (absl::Status status = device::LoadBlas(); !status.ok()) {
-      return Fail(process, Annotate(status, "model " + options.model), kExitRefused);
-    }
+  if (absl::Status status = PrepareForFiles(*model_options); !status.ok()) {
+    return Fail(process, Annotate(status, "model " + options.model), kExitRefused);
   }
   const std::unique_ptr<PrefixStore> prefixes = OpenPrefixes(*model_options);
   if (options.sandbox) {
@@ -123,7 +156,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   std::optional<QuietLoad> quiet;
   if (options.quiet_load) quiet = QuietLoad::Begin();
   absl::StatusOr<std::unique_ptr<LoadedModel>> model =
-      LoadModel(*model_options, isa_name, options.version, prefixes.get());
+      LoadModel(*model_options, (*assignment)->isa, options.version, prefixes.get());
   if (!model.ok()) {
     return Fail(process, Annotate(model.status(), "model " + options.model), ExitCodeFor(model.status()));
   }
@@ -140,7 +173,7 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
 
   stop.WaitForNotification();
   (*server)->BeginDrain();
-  const MonotonicTime deadline = Clock::System().Now() + process.DrainTime(config->supervisor.drain);
+  const MonotonicTime deadline = Clock::System().Now() + process.DrainTime(config.supervisor.drain);
   const size_t unfinished = (*model)->engine->Drain(deadline);
   const size_t unread = (*server)->WaitForStreams(deadline);
   LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});
@@ -165,7 +198,7 @@ int Main(int argc, const char* const* argv) {
   tzset();  // reads its file while files can be opened
   StartLog({.process = "worker " + options.model});
   TakeOverGrpcLog();
-  const int exit_code = Serve(**process, options, stop);
+  const int exit_code = options.check ? Check(**process, options) : Serve(**process, options, stop);
   StopLog();
   return exit_code;
 }

@@ -26,12 +26,13 @@ std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOpti
   app.add_option("--model", options.model, "name of the model in it")->required();
   app.add_option("--model-version", options.version, "version that the supervisor counts")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--listen", options.listen, "gRPC address: unix:/absolute/path or host:port")->required();
+  app.add_option("--listen", options.listen, "gRPC address: unix:/absolute/path or host:port");
   app.add_option("--lifeline-fd", options.lifeline_fd, "pipe that ends with the supervisor");
   app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");
   app.add_flag("--sandbox,!--no-sandbox", options.sandbox,
                "give up files, sockets and programs (not under a debugger)");
   app.add_flag("--quiet-load", options.quiet_load, "load with little of the processors, beside others that serve");
+  app.add_flag("--check", options.check, "say whether the model could be served, and exit");
   app.set_version_flag("--isa", ChosenKernels, "print which kernels this processor gets and exit");
   return ParseCommandLine(app, argc, argv);
 }

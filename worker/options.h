@@ -2,6 +2,7 @@
 //
 //   inferd-worker --config /dev/fd/3 --model chat --model-version 2 --listen unix:/run/inferd/w/chat-2.sock,
 //                 --lifeline-fd 4 --report-fd 5
+//   inferd-worker --config inferd.yaml --model chat --check
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ struct WorkerOptions {
   int lifeline_fd = -1, report_fd = -1;
   bool sandbox = true;
   bool quiet_load = false;
+  bool check = false;
 };
 
 // An exit code where the program ends here: --help, or a usage error that was explained on stderr.

@@ -36,13 +36,6 @@ absl::Status ValidateLength(const GenerationRequest& request, const RequestLimit
   return absl::OkStatus();
 }
 
-absl::Status ValidateOverflow(const Overflow& overflow, const RequestLimits& limits) {
-  const int64_t most = WindowTokens(limits) / 2;
-  if (!overflow.slide || (overflow.keep >= 0 && overflow.keep <= most)) return absl::OkStatus();
-  return InvalidArgument("overflow_keep: {} is not in [0, {}]: half of a sequence can be kept, and {}", overflow.keep,
-                         most, WindowText(limits));
-}
-
 absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimits& limits) {
   std::set<uint32_t> seen;
   for (const ResumedChoice& resumed : request.resumed) {
@@ -78,8 +71,15 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
   RETURN_IF_ERROR(output::StopTexts::Check(request.stop));
   RETURN_IF_ERROR(ValidateTokens(request.prompt, "prompt", limits.vocabulary_size));
   RETURN_IF_ERROR(ValidateLength(request, limits));
-  RETURN_IF_ERROR(ValidateOverflow(request.overflow, limits));
+  RETURN_IF_ERROR(Validate(request.overflow, limits));
   return ValidateResumed(request, limits);
+}
+
+absl::Status Validate(const Overflow& overflow, const RequestLimits& limits) {
+  const int64_t most = WindowTokens(limits) / 2;
+  if (!overflow.slide || (overflow.keep >= 0 && overflow.keep <= most)) return absl::OkStatus();
+  return InvalidArgument("overflow_keep: {} is not in [0, {}]: half of a sequence can be kept, and {}", overflow.keep,
+                         most, WindowText(limits));
 }
 
 absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits) {

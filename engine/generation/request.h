@@ -76,6 +76,9 @@ constexpr int32_t kMostAlternatives = 20;
 // other field, with its value and what was expected.
 absl::Status Validate(const GenerationRequest& request, const RequestLimits& limits);
 
+// The part of it that a configuration may set for all requests.
+absl::Status Validate(const Overflow& overflow, const RequestLimits& limits);
+
 // INVALID_ARGUMENT names the option that bans every token from the beginning on. The request is valid and has its text
 // rules.
 absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits);

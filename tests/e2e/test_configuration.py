@@ -1,12 +1,14 @@
 """What the daemon says of a configuration: checks, starts and reloads refuse the same, with file and line."""
 import json
 import os
+import pathlib
 import socket
 import subprocess
 
 import pytest
-from daemon import BIN
+from daemon import BIN, Daemon
 
+ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
 FOO = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # sha256("foo")
 
 
@@ -59,6 +61,47 @@ def test_a_file_that_is_no_model_is_named_with_its_model_and_line(tmp_path, mode
     result = inferd("--check", "--config", config)
     assert result.returncode == 2 and result.stderr.startswith(f"inferd: {config}:6: model bad: {other}: {words}"), result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+REFUSED = [  # model file, its options one a line, the line at fault among them, what is said of it
+    ("{smollm2}", ["context: 128", "speculation: {{kind: draft, draft_path: '{archs}/llama.gguf'}}"], 2,
+     "speculation.draft_path: {archs}/llama.gguf: its tokenizer (256 tokens) is not that of {smollm2} (49152 tokens), expected the same"),
+    ("{smollm2}", ["kv_cache:", "  bytes: 1MiB"], 2, "kv_cache.bytes: 1048576 is too small, 64 tokens of one sequence take 1474560"),
+    ("{archs}/mamba2-dense.gguf", ["batch: {{max_sequences: 4096}}", "kv_cache:", "  bytes: 1MiB"], 3,
+     "kv_cache.bytes: 1048576 is too small, the recurrent state of"),
+    ("{smollm2}", ["kv_cache:", "  bytes: 8MiB", "speculation: {{kind: draft, draft_path: '{smollm2}'}}"], 2,
+     "kv_cache.bytes: the draft model {smollm2} gets 1/8 of 8388608: 1048576 is too small, 64 tokens of one sequence take 1474560"),
+    ("{smollm2}", ["context: 128", "overflow: slide", "overflow_keep: 65"], 3,
+     "overflow_keep: 65 is not in [0, 64]: half of a sequence can be kept, and this model's maximum context length is 128 tokens"),
+    ("{smollm2}", ["context: 2048", "kv_cache: {{bytes: 4MiB}}", "overflow: slide", "overflow_keep: 1000"], 4,
+     "overflow_keep: 1000 is not in [0, 64]: half of a sequence can be kept, and the KV cache holds 128 tokens"),
+]
+
+
+@pytest.mark.skipif(not (ARCHS / "mamba2-dense.gguf").exists(), reason="the oracles' small models are not on this machine")
+@pytest.mark.parametrize("path,options,at,words", REFUSED, ids=lambda value: value[:20] if isinstance(value, str) else None)
+def test_a_model_that_no_worker_would_serve_is_refused(tmp_path, model_path, path, options, at, words):
+    """--check names option and line; a daemon that takes the model all the same hears it from the worker."""
+    path, words, *options = (text.format(smollm2=model_path, archs=ARCHS) for text in (path, words, *options))
+    config = tmp_path / "check.yaml"
+    config.write_text("\n".join(["models:", f"- name: good\n  path: {model_path}", f"- name: bad\n  path: {path}",
+                                 *("  " + option for option in options)]) + "\n")
+    result = inferd("--check", "--config", config)
+    assert result.returncode == 2 and result.stderr.startswith(f"inferd: {config}:{5 + at}: model bad: {words}"), result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    with Daemon(tmp_path, []) as daemon:
+        same = json.loads(daemon.config_path.read_text())
+        del same["models"]
+        daemon.config_path.write_text(config.read_text() + "".join(f"{key}: {json.dumps(value)}\n" for key, value in same.items()))
+        loaded = daemon.inferctl("reload")
+        assert loaded.returncode == 1 and words in loaded.stderr, loaded
+
+
+def test_a_check_needs_the_worker(tmp_path, model_path):
+    config = tmp_path / "check.yaml"
+    config.write_text(f"models:\n- name: good\n  path: {model_path}\n")
+    result = inferd("--check", "--config", config, "--programs", tmp_path)
+    assert result.returncode == 2 and f"the program {tmp_path}/inferd-worker cannot be executed: No such file" in result.stderr
 
 
 def test_reload_refuses_a_wrong_keys_file(own_daemon):
