@@ -56,6 +56,7 @@ double SecondsUntilEnds(int64_t ends, const Endings& endings, const Rates& rates
 
 // Until there are a place and pages for the first of its choices.
 double SecondsUntilRoom(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
+  if (arrival.embeds) return 0;
   int64_t places = load.running_sequences + std::min<int64_t>(arrival.sequences, 1) - limits.max_sequences;
   int64_t blocks = arrival.first_blocks - load.free_blocks;
   for (size_t i = 0; i <= Rank(arrival); ++i) {
@@ -102,8 +103,8 @@ double WorkSeconds(int64_t tokens, const QueueLimits& limits, const Load& load, 
 }  // namespace
 
 double SecondsBefore(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
-  const double room = arrival.embeds ? 0 : SecondsUntilRoom(limits, load, arrival, rates);
-  return std::max(room, WorkSeconds(TokensBefore(load, arrival), limits, load, arrival, rates));
+  return std::max(SecondsUntilRoom(limits, load, arrival, rates),
+                  WorkSeconds(TokensBefore(load, arrival), limits, load, arrival, rates));
 }
 
 double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Arrival& arrival, const Rates& rates) {
@@ -112,9 +113,9 @@ double ExpectedWaitSeconds(const QueueLimits& limits, const Load& load, const Ar
                 all = arrival.embeds ? load.embedding_tokens : load.prefill_tokens;
   const int64_t step = std::min(StepTokens(limits, load, rates), all + arrival.tokens);
   const int64_t tokens = std::max(before + arrival.tokens, step);
-  const double own =
-      WorkSeconds(tokens, limits, load, arrival, rates) - WorkSeconds(before, limits, load, arrival, rates);
-  return SecondsBefore(limits, load, arrival, rates) + own;
+  const double until = WorkSeconds(before, limits, load, arrival, rates);
+  const double own = WorkSeconds(tokens, limits, load, arrival, rates) - until;
+  return std::max(SecondsUntilRoom(limits, load, arrival, rates), until) + own;
 }
 
 }  // namespace inferd::scheduler
