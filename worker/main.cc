@@ -27,7 +27,7 @@
 namespace inferd::worker {
 namespace {
 
-// For the clients of what is ended, less than the supervisor gives beyond the drain.
+// In which clients are told why their streams end, less than the supervisor gives beyond the drain.
 constexpr std::chrono::milliseconds kLastWords(1000);
 
 // What the model's file is to blame for, and trying again would not help.
@@ -178,8 +178,9 @@ int Serve(const ChildProcess& process, const WorkerOptions& options, absl::Notif
   const size_t unread = (*server)->WaitForStreams(deadline);
   LogInfo("worker drained", {{"model", options.model}, {"unfinished", unfinished}, {"unread", unread}});
   (*model)->engine->Stop();
-  (*server)->WaitForStreams(Clock::System().Now() + kLastWords);  // are told why they end
+  const MonotonicTime told = Clock::System().Now() + kLastWords;
   if (prefixes != nullptr) SavePrefixes(**model, *prefixes);
+  (*server)->WaitForStreams(told);
   (*server)->Shutdown();
   return kExitDone;
 }

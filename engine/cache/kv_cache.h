@@ -87,7 +87,8 @@ class KvCache {
   static absl::StatusOr<std::unique_ptr<KvCache>> Create(CacheLayout layout, const CacheOptions& options);
   virtual ~KvCache() = default;
 
-  virtual absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key) = 0;  // RESOURCE_EXHAUSTED
+  // RESOURCE_EXHAUSTED. Without `keep`, nothing that it computes is kept for reuse.
+  virtual absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key, bool keep = true) = 0;
 
   // Gives an empty sequence the longest cached beginning of `tokens`, never all of them (the last token's logits must
   // be computed); returns its tokens, which is the sequence's new length. A few tokens of a page are left out; of
@@ -108,6 +109,9 @@ class KvCache {
   // Admission: blocks that Reserve could get now, and that a sequence of that many tokens holds at most.
   virtual int64_t AvailableBlocks() const = 0;
   virtual int64_t BlocksFor(int64_t tokens) const = 0;
+  // That become available with each of these when they end one after the other: a page that several share, with the
+  // last of them.
+  virtual std::vector<int64_t> FreedBlocks(std::span<const Sequence* const> in_order) const = 0;
 
   // About as many tokens as AttachPrefix would find.
   virtual int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const = 0;

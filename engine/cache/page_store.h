@@ -49,6 +49,8 @@ class PageStore {
   void Reference(int32_t page);
   void Unreference(int32_t page);
   int32_t references(int32_t page) const { return pages_[page].references; }
+  int32_t users(int32_t page) const { return pages_[page].references - (pages_[page].indexed ? 1 : 0); }
+  size_t most_pages() const { return pages_.size(); }  // all are numbered below
   // The prefix index holds one of the references from now on, or no longer.
   void SetIndexed(int32_t page, bool indexed);
   void* Block(int32_t page, int32_t layer_in_group) const;

@@ -95,11 +95,12 @@ void PagedSequence::SetPage(int32_t group, int64_t index, int32_t page) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::NewSequence(const PrefixKey& key) {
+absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::NewSequence(const PrefixKey& key, bool keep) {
   if (stats_.sequences >= options_.max_sequences) {
     return ResourceExhausted("sequences: all {} are in use", options_.max_sequences);
   }
   auto sequence = std::make_unique<PagedSequence>(*this, key);
+  sequence->indexable_ = keep;
   if (recurrent()) {
     sequence->slot_ = TakeSlot();
     CHECK(sequence->slot_ >= 0);
@@ -225,7 +226,7 @@ void PagedCache::Release(PagedSequence& s) {
 
 absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::Fork(const Sequence& sequence) {
   const auto& from = static_cast<const PagedSequence&>(sequence);
-  ASSIGN_OR_RETURN(std::unique_ptr<Sequence> copy, NewSequence({}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Sequence> copy, NewSequence({}, /*keep=*/true));
   auto& s = static_cast<PagedSequence&>(*copy);
   s.length_ = from.length_;
   s.reserved_ = from.length_;
@@ -245,6 +246,20 @@ absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::Fork(const Sequence& seque
 }
 
 int64_t PagedCache::AvailableBlocks() const { return store_->free_blocks() + store_->cached_blocks(); }
+
+std::vector<int64_t> PagedCache::FreedBlocks(std::span<const Sequence* const> in_order) const {
+  std::vector<int64_t> freed;
+  std::vector<int32_t> gone(store_->most_pages());  // of a page's references
+  for (const Sequence* sequence : in_order) {
+    int64_t& blocks = freed.emplace_back(0);
+    for (int32_t group = 0; group < groups(); ++group) {
+      for (int32_t page : static_cast<const PagedSequence*>(sequence)->pages_[group]) {
+        if (page >= 0 && ++gone[page] == store_->users(page)) blocks += store_->BlocksOf(group);
+      }
+    }
+  }
+  return freed;
+}
 
 int64_t PagedCache::BlocksFor(int64_t tokens) const {
   int64_t blocks = 0;

@@ -32,7 +32,7 @@ class PagedSequence final : public Sequence {
   PagedCache& cache_;
   int64_t length_ = 0, reserved_ = 0;
   uint64_t chain_;                                  // hash chain of the full pages so far
-  bool indexable_ = true;                           // false: the index has another text in a place of this one
+  bool indexable_ = true;                           // false: not to be kept, or the index has another text in its place
   uint64_t shared_tail_ = 0;                        // index entry of the page that is not full, while it is shared
   std::vector<int32_t> tail_;                       // tokens after the last full page
   std::vector<std::vector<int32_t>> pages_;         // [groups][ceil(reserved / 64)], -1: before the window
@@ -46,13 +46,14 @@ class PagedCache final : public KvCache {
   static absl::StatusOr<std::unique_ptr<PagedCache>> Create(CacheLayout layout, const CacheOptions& options);
   ~PagedCache() override;
 
-  absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key) override;
+  absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key, bool keep) override;
   int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) override;
   absl::Status Reserve(Sequence& sequence, int64_t tokens) override;
   void Commit(Sequence& sequence, std::span<const int32_t> tokens) override;
   absl::StatusOr<std::unique_ptr<Sequence>> Fork(const Sequence& sequence) override;
   int64_t AvailableBlocks() const override;
   int64_t BlocksFor(int64_t tokens) const override;
+  std::vector<int64_t> FreedBlocks(std::span<const Sequence* const> in_order) const override;
   int64_t CountKnown(const PrefixKey& key, std::span<const int32_t> tokens) const override;
   CacheStats Stats() const override;
   void DropPrefixes() override;

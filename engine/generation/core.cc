@@ -183,6 +183,7 @@ void Core::EndPlanned(scheduler::StepPlan& plan) {
     const auto active = active_.find(id);
     if (active != active_.end()) Cancel(active->second.request->id, status);
   };
+  HandOver();
   for (scheduler::SequenceId id : plan.expired) end(id, DeadlineExceeded("the deadline passed before the last token"));
   for (scheduler::SequenceId id : plan.oversized) end(id, ResourceExhausted("the sequence outgrew the KV cache"));
   std::erase_if(plan.work, [&](const scheduler::Work& work) {
@@ -330,6 +331,7 @@ void Core::Cancel(RequestId id, absl::Status status) {
   // The first leads the others, and needs no heir among them.
   for (scheduler::SequenceId sequence : found->second->sequences | std::views::reverse) {
     scheduler_.Cancel(sequence);
+    HandOver();
     memory_.Forget(sequence);
     leaders_.Leave(sequence);
     speculation_.Forget(sequence);
@@ -338,6 +340,10 @@ void Core::Cancel(RequestId id, absl::Status status) {
   found->second->queue->Close(std::move(status));
   waiting_.erase(id);
   requests_.erase(found);
+}
+
+void Core::HandOver() {
+  for (const scheduler::Heir& heir : scheduler_.TakeHeirs()) leaders_.HandOver(heir);
 }
 
 void Core::Send(Request& request, Event event) {

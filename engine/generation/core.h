@@ -109,6 +109,7 @@ class Core {
   static uint32_t CachedOfPrompt(const Request& request, const scheduler::Sequence& sequence);
   Finished FinishedEvent(const Active& active, const scheduler::Sequence* sequence, const Finish& finish) const;
   void CountFinished(const Finished& event, MonotonicTime arrival);
+  void HandOver();  // what cancelled sequences led
   void Send(Request& request, Event event);
   void EndPlanned(scheduler::StepPlan& plan);
   void DropUnread();

@@ -73,6 +73,7 @@ class Embedder {
  private:
   struct Input {
     std::unique_ptr<cache::Sequence> sequence;
+    bool has_place = false;     // among those that stay open from pass to pass
     std::vector<float> hidden;  // [n_embd]: the first or last token's row, or the sum of the rows so far
   };
   struct Job {

@@ -87,6 +87,7 @@ int64_t Embedder::TakeInput(Turn& turn, int64_t most_tokens, Pass& pass) {
     pass.parts.push_back({.job = &job, .input = turn.input, .tokens = tokens});
   }
   if (tokens == left) {
+    pass.open_left += input.has_place ? 1 : 0;
     ++turn.input;
     turn.part.reset();
   }
@@ -108,10 +109,11 @@ bool Embedder::Begin(Job& job, size_t index, int64_t tokens, Pass& pass) {
   if (stays && blocks > pass.blocks_left && has_waited && !alone) pass.closed = true;  // so that it will be alone
   if (stays && (pass.open_left == 0 || (blocks > pass.blocks_left && !(alone && has_waited)))) return false;
   if (pass.sequences_left == 0) return false;
-  absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache.NewSequence({});
+  absl::StatusOr<std::unique_ptr<cache::Sequence>> sequence = cache.NewSequence({}, /*keep=*/false);
   if (!sequence.ok() || !cache.Reserve(**sequence, tokens).ok()) return false;
   job.inputs[index].sequence = *std::move(sequence);
   --pass.sequences_left;
+  job.inputs[index].has_place = stays;
   if (!stays) return true;
   --pass.open_left;
   pass.blocks_left -= blocks;

@@ -17,13 +17,15 @@ constexpr int64_t kPassTokens = 64;
 
 class EmbedderTurns : public testing::Test {
  protected:
-  void Create(const model::TestingModel& model, const scheduler::QueueLimits& limits = {.max_wait_seconds = 0}) {
+  void Create(const model::TestingModel& model, const scheduler::QueueLimits& limits = {.max_wait_seconds = 0},
+              bool prefix_reuse = false) {
     bytes_ = model.Bytes();
-    device_ = *device::Device::Create(*model::LoadBytes(bytes_), {.threads = 1,
-                                                                  .context_tokens = 256,
-                                                                  .max_batch_tokens = kPassTokens,
-                                                                  .max_result_rows = kPassTokens,
-                                                                  .cache = {.bytes = 4 << 20, .prefix_reuse = false}});
+    device_ =
+        *device::Device::Create(*model::LoadBytes(bytes_), {.threads = 1,
+                                                            .context_tokens = 256,
+                                                            .max_batch_tokens = kPassTokens,
+                                                            .max_result_rows = kPassTokens,
+                                                            .cache = {.bytes = 4 << 20, .prefix_reuse = prefix_reuse}});
     embedder_ = std::make_unique<Embedder>(*device_, limits);
   }
   // As many texts of so many tokens; its number.
@@ -133,6 +135,23 @@ TEST_F(EmbedderTurns, ALongTextOfABetterPriorityTakesThePlaceOfAWorseOne) {
   ASSERT_EQ(device_->cache().Stats().sequences, static_cast<int64_t>(Embedder::kMostOpen));
   EXPECT_EQ(PassesUntil(Submit(1, 250, {.priority = Priority::kHigh})), (250 + kPassTokens - 1) / kPassTokens);
   FinishAll();
+}
+
+TEST_F(EmbedderTurns, TheNextTextOfARequestTakesThePlaceOfItsLast) {
+  Create(model::TestingModel::Llama());
+  Submit(3, 100, {.priority = Priority::kHigh});
+  for (size_t i = 1; i < Embedder::kMostOpen; ++i) Submit(1, 250, {.priority = Priority::kBatch});
+  int64_t tokens = 0;
+  while (const int64_t computed = Step()) tokens += computed;
+  EXPECT_EQ(tokens, 3 * 100 + 7 * 250) << "nobody begins again";
+  FinishAll();
+}
+
+TEST_F(EmbedderTurns, LeavesNothingInThePrefixCache) {
+  Create(model::TestingModel::Llama(), {.max_wait_seconds = 0}, /*prefix_reuse=*/true);
+  Submit(3, 100);
+  FinishAll();
+  EXPECT_EQ(device_->cache().Stats().prefix_pages, 0);
 }
 
 TEST_F(EmbedderTurns, RequestsThatHaveAllBegunAreBoundedAllTheSame) {

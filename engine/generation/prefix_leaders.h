@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/scheduler/sequence.h"
+#include "engine/scheduler/scheduler.h"
 
 namespace inferd::engine {
 
@@ -19,11 +19,17 @@ class PrefixLeaders {
  public:
   std::optional<scheduler::SharedPrefix> Join(scheduler::SequenceId id, std::span<const int32_t> tokens, uint64_t salt);
   void Leave(scheduler::SequenceId id);
+  // Its beginning is the heir's from now on.
+  void HandOver(const scheduler::Heir& heir);
 
  private:
   // The first sequence of each beginning, by a hash of its pages. A false match costs waiting, not correctness.
   absl::flat_hash_map<uint64_t, scheduler::SequenceId> leaders_;
-  absl::flat_hash_map<scheduler::SequenceId, std::vector<uint64_t>> led_;
+  struct Led {
+    uint64_t hash;
+    size_t tokens;
+  };
+  absl::flat_hash_map<scheduler::SequenceId, std::vector<Led>> led_;
 };
 
 }  // namespace inferd::engine

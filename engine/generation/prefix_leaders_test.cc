@@ -57,6 +57,18 @@ TEST(PrefixLeaders, TheLongestBeginningCounts) {
   EXPECT_EQ(leaders.Join(4, Prompt(100, 100, 3), 0)->leader, 1u);
 }
 
+TEST(PrefixLeaders, AnHeirLeadsFarAsItHasTheSameBeginning) {
+  PrefixLeaders leaders;
+  leaders.Join(1, Prompt(200, 100, 1), 0);
+  const auto shared = leaders.Join(2, Prompt(200, 100, 2), 0);
+  leaders.HandOver({.leader = 1, .heir = 2, .tokens = shared->end()});
+  leaders.Leave(1);
+  EXPECT_EQ(leaders.Join(3, Prompt(200, 10, 3), 0)->leader, 2u);
+  EXPECT_EQ(leaders.Join(4, Prompt(200, 100, 1), 0)->tokens, 192) << "the rest had been the first's alone";
+  leaders.Leave(2);
+  EXPECT_FALSE(leaders.Join(5, Prompt(200, 10, 5), 0));
+}
+
 TEST(PrefixLeaders, AnotherSaltSharesNothing) {
   PrefixLeaders leaders;
   leaders.Join(1, Prompt(200, 0, 1), 5);

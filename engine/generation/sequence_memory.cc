@@ -46,6 +46,12 @@ bool SequenceMemory::Reserve(scheduler::SequenceId id, int64_t tokens) {
   return cache_.Reserve(*sequences_.at(id), tokens).ok();
 }
 
+std::vector<int64_t> SequenceMemory::FreedBlocks(std::span<const scheduler::SequenceId> in_order) const {
+  std::vector<const cache::Sequence*> sequences;
+  for (scheduler::SequenceId id : in_order) sequences.push_back(sequences_.at(id).get());
+  return cache_.FreedBlocks(sequences);
+}
+
 void SequenceMemory::Release(scheduler::SequenceId id) { sequences_.erase(id); }
 
 }  // namespace inferd::engine

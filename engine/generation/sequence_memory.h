@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,7 @@ class SequenceMemory : public scheduler::KvMemory {
   bool Reserve(scheduler::SequenceId id, int64_t tokens) override;
   void Release(scheduler::SequenceId id) override;
   bool ReleaseOthers(int priority) override { return release_others_(priority); }
-  int64_t HeldBlocks() const override { return cache_.Stats().blocks_used; }
+  std::vector<int64_t> FreedBlocks(std::span<const scheduler::SequenceId> in_order) const override;
   int64_t AvailableBlocks() const override { return cache_.AvailableBlocks(); }
   int64_t BlocksFor(int64_t tokens) const override { return cache_.BlocksFor(tokens); }
 

@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/scheduler/kv_memory.h"
 
@@ -48,13 +51,23 @@ class FakeKvMemory : public KvMemory {
     held_.erase(held);
   }
   bool ReleaseOthers(int priority) override { return others_priority >= priority && std::exchange(others, 0) > 0; }
-  int64_t HeldBlocks() const override { return used_ - shared; }
+  std::vector<int64_t> FreedBlocks(std::span<const SequenceId> in_order) const override {
+    std::vector<int64_t> freed;
+    int64_t sharers = 0;
+    for (const auto& [id, tokens] : held_) sharers += shared.contains(id) ? 1 : 0;
+    for (SequenceId id : in_order) {
+      const bool keeps = shared.contains(id) && --sharers > 0;
+      freed.push_back(BlocksFor(held_.at(id)) - (keeps ? shared_blocks : 0));
+    }
+    return freed;
+  }
   int64_t AvailableBlocks() const override { return total_ - used_ - others; }
   int64_t BlocksFor(int64_t tokens) const override { return (tokens + 63) / 64; }
 
   int64_t used() const { return used_; }
   std::map<SequenceId, int64_t> cached;
-  int64_t shared = 0;  // blocks that are another sequence's, too (AvailableBlocks does not know)
+  std::set<SequenceId> shared;  // sequences that have so many blocks in common (AvailableBlocks does not know)
+  int64_t shared_blocks = 0;
   int64_t others = 0;  // blocks that the scheduler knows nothing of
   int others_priority = static_cast<int>(Priority::kNormal);
 

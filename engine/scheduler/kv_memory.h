@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "engine/scheduler/sequence.h"
 
@@ -23,7 +25,8 @@ class KvMemory {
   // better than this; kBestPriority: of any. False: they hold nothing of that kind.
   virtual bool ReleaseOthers(int priority) = 0;
 
-  virtual int64_t HeldBlocks() const = 0;               // by all sequences, each once however many share it
+  // That come free with each of these when they end one after the other: a block that several share, with the last.
+  virtual std::vector<int64_t> FreedBlocks(std::span<const SequenceId> in_order) const = 0;
   virtual int64_t AvailableBlocks() const = 0;          // that Reserve could get now
   virtual int64_t BlocksFor(int64_t tokens) const = 0;  // that a sequence of that many tokens holds at most
 };

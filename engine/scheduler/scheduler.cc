@@ -2,7 +2,7 @@
 #include "engine/scheduler/scheduler.h"
 
 #include <algorithm>
-#include <cmath>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -64,6 +64,8 @@ void Scheduler::Restart(SequenceId id, int64_t tokens) {
   memory_.Release(id);
   sequence.spec.all_rows = false;
   Transition(sequence, SequenceEvent::kPreempt);
+  HandOver(sequence);
+  sequence.spec.shared_prefix.reset();
   sequence.tokens = tokens;
   sequence.computed = 0;
 }
@@ -93,19 +95,13 @@ const Sequence* Scheduler::Find(SequenceId id) const {
 
 Load Scheduler::load() const {
   Load load;
+  AddRunning(load);
   const int64_t page = memory_.BlocksFor(1);
-  const double own_part = OwnPart();
   for (const auto& [id, sequence] : sequences_) {
     ClassLoad& its_class = load.classes[static_cast<size_t>(EffectivePriority(sequence))];
     int64_t pending = sequence.state == SequenceState::kDecode ? 0 : sequence.pending();
-    int64_t blocks = sequence.running() ? FreedBlocks(sequence, own_part) : memory_.BlocksFor(sequence.tokens) + page;
-    if (sequence.running()) {
-      ++load.running_sequences;
-      ++its_class.running_sequences;
-      its_class.running_blocks += blocks;
-      load.endings.push_back({TokensLeft(sequence, rates_.generated_tokens()), blocks});
-      load.decoding_sequences += sequence.state == SequenceState::kDecode ? 1 : 0;
-    } else {
+    if (sequence.waiting()) {
+      int64_t blocks = memory_.BlocksFor(sequence.tokens) + page;
       pending = std::max<int64_t>(pending - sequence.spec.known_tokens, 1);
       if (sequence.spec.shared_prefix) {
         // What it shares is counted with its leader, or known if that has ended.
@@ -123,10 +119,26 @@ Load Scheduler::load() const {
     load.prefill_tokens += pending;
     its_class.prompts.Add(pending);
   }
-  std::sort(load.endings.begin(), load.endings.end(),
-            [](const Load::Ending& a, const Load::Ending& b) { return a.tokens_left < b.tokens_left; });
   load.free_blocks = FreeBlocks(load.running_sequences);
   return load;
+}
+
+void Scheduler::AddRunning(Load& load) const {
+  load.running_sequences = CountRunning();
+  // Of blocks that several share, a better class keeps those that a worse one gives up.
+  Ranked order = Running();
+  std::ranges::reverse(order);
+  std::vector<int64_t> freed = FreedBlocks(order);
+  for (size_t i = 0; i < order.size(); ++i) {
+    ClassLoad& its_class = load.classes[static_cast<size_t>(EffectivePriority(*order[i]))];
+    ++its_class.running_sequences;
+    its_class.running_blocks += freed[i];
+    load.decoding_sequences += order[i]->state == SequenceState::kDecode ? 1 : 0;
+  }
+  const auto left = [this](const Sequence* sequence) { return TokensLeft(*sequence, rates_.generated_tokens()); };
+  std::ranges::stable_sort(order, {}, left);
+  freed = FreedBlocks(order);
+  for (size_t i = 0; i < order.size(); ++i) load.endings.push_back({left(order[i]), freed[i]});
 }
 
 void Scheduler::Transition(Sequence& sequence, SequenceEvent event) {
@@ -141,7 +153,7 @@ void Scheduler::Transition(Sequence& sequence, SequenceEvent event) {
 void Scheduler::Remove(Sequence& sequence, SequenceEvent event) {
   if (sequence.running()) memory_.Release(sequence.spec.id);
   Transition(sequence, event);
-  if (event == SequenceEvent::kCancel && sequence.leads) HandOver(sequence.spec.id);
+  if (event == SequenceEvent::kCancel) HandOver(sequence);
   sequences_.erase(sequence.spec.id);
 }
 
@@ -190,7 +202,7 @@ void Scheduler::Expire(StepPlan& plan) {
   for (const auto& [id, sequence] : sequences_) {
     if (sequence.spec.deadline && *sequence.spec.deadline <= now_) plan.expired.push_back(id);
   }
-  for (SequenceId id : plan.expired) Cancel(id);
+  for (SequenceId id : plan.expired | std::views::reverse) Cancel(id);  // no choice hands over to one before it
 }
 
 void Scheduler::PlanDecodes(StepPlan& plan) {
@@ -304,19 +316,17 @@ int64_t Scheduler::FreeBlocks(int64_t running) const {
   return blocks;
 }
 
-// Of what running sequences have computed, the part that none of them shares with a sequence before it.
-double Scheduler::OwnPart() const {
-  int64_t blocks = 0;
-  for (const Sequence* sequence : running_) blocks += memory_.BlocksFor(sequence->computed);
-  return blocks == 0 ? 1 : std::min(static_cast<double>(memory_.HeldBlocks()) / static_cast<double>(blocks), 1.0);
-}
-
-// Of a running sequence, when it ends: on an average, since who shares what with whom is not known here. With the page
-// that it may grow by.
-int64_t Scheduler::FreedBlocks(const Sequence& sequence, double own_part) const {
-  const double computed = static_cast<double>(memory_.BlocksFor(sequence.computed));
-  const int64_t rest = memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed);
-  return std::lround(computed * own_part) + rest + memory_.BlocksFor(1);
+// When these running sequences end one after the other, with all that they will have computed of what is known, and a
+// page that each may grow by.
+std::vector<int64_t> Scheduler::FreedBlocks(const Ranked& in_order) const {
+  std::vector<SequenceId> ids;
+  for (const Sequence* sequence : in_order) ids.push_back(sequence->spec.id);
+  std::vector<int64_t> freed = memory_.FreedBlocks(ids);
+  for (size_t i = 0; i < freed.size(); ++i) {
+    const Sequence& sequence = *in_order[i];
+    freed[i] += memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(sequence.computed) + memory_.BlocksFor(1);
+  }
+  return freed;
 }
 
 // Beside others there must be room for the whole prompt and for each running sequence to grow.
@@ -344,10 +354,9 @@ bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
   const Ranked ranked = Running();
   if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
   int64_t blocks = FreeBlocks(running);
-  const double own_part = OwnPart();
-  for (const Sequence* victim : ranked) {
-    if (EffectivePriority(*victim) > EffectivePriority(by)) blocks += FreedBlocks(*victim, own_part);
-  }
+  Ranked victims(ranked.rbegin(), ranked.rend());
+  std::erase_if(victims, [&](const Sequence* s) { return EffectivePriority(*s) <= EffectivePriority(by); });
+  for (int64_t freed : FreedBlocks(victims)) blocks += freed;
   if (memory_.BlocksFor(by.tokens) > blocks) return false;
   Preempt(*ranked.back(), plan);
   return true;

@@ -61,6 +61,12 @@ struct StepPlan {
   StepShape shape;
 };
 
+// A sequence computes the beginning that others share in place of one that was cancelled.
+struct Heir {
+  SequenceId leader, heir;
+  int64_t tokens;  // that they have in common
+};
+
 class Scheduler {
  public:
   // `memory` must outlive the scheduler.
@@ -84,6 +90,9 @@ class Scheduler {
   void Accept(SequenceId id);
   // A completed sequence has ended.
   void Finish(SequenceId id);
+
+  // Since the last call.
+  std::vector<Heir> TakeHeirs() { return std::exchange(heirs_, {}); }
 
   bool idle() const { return sequences_.empty(); }
   const Sequence* Find(SequenceId id) const;
@@ -114,7 +123,7 @@ class Scheduler {
   Streams Decoding(const StepPlan& plan) const;
   void PlanPrefills(StepPlan& plan);
   void PlanDrafts(StepPlan& plan);
-  void HandOver(SequenceId leader);
+  void HandOver(Sequence& leader);
   bool WaitsForLeader(const Sequence& sequence) const;
   Stops StopsForFollowers() const;
   int64_t TokensToStop(const Sequence& sequence, const Stops& stops) const;
@@ -122,8 +131,8 @@ class Scheduler {
   bool Displace(const Sequence& by, int64_t running, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
   int64_t FreeBlocks(int64_t running) const;
-  double OwnPart() const;
-  int64_t FreedBlocks(const Sequence& sequence, double own_part) const;
+  void AddRunning(Load& load) const;
+  std::vector<int64_t> FreedBlocks(const Ranked& in_order) const;
   void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);
   void Preempt(Sequence& sequence, StepPlan& plan);
   void Transition(Sequence& sequence, SequenceEvent event);
@@ -133,6 +142,7 @@ class Scheduler {
   KvMemory& memory_;
   std::map<SequenceId, Sequence> sequences_;  // waiting and running ones
   Ranked running_;                            // of these, in no order
+  std::vector<Heir> heirs_;
   Rates rates_;
   MonotonicTime now_;
   uint64_t step_ = 0;

@@ -17,23 +17,31 @@ SharedPrefix Common(const SharedPrefix& a, const SharedPrefix& b) {
 
 }  // namespace
 
-// The leader was cancelled: of those that wait for it, the best computes the beginning for the others.
-void Scheduler::HandOver(SequenceId leader) {
+// The leader was cancelled, or its text is another now: of those that wait for it, the best computes the beginning for
+// the others.
+void Scheduler::HandOver(Sequence& leader) {
+  if (!std::exchange(leader.leads, false)) return;
   Ranked followers;
   for (auto& [id, sequence] : sequences_) {
-    const std::optional<SharedPrefix>& shared = sequence.spec.shared_prefix;
-    if (sequence.waiting() && shared && shared->leader == leader) followers.push_back(&sequence);
+    std::optional<SharedPrefix>& shared = sequence.spec.shared_prefix;
+    if (!sequence.waiting() || !shared || shared->leader != leader.spec.id) continue;
+    if (shared->end() > leader.computed) {
+      followers.push_back(&sequence);
+    } else {
+      shared->leader = kNoLeader;  // the cache has it
+    }
   }
   if (followers.empty()) return;
   Sequence& heir = **std::ranges::min_element(followers, {}, [this](const Sequence* s) { return RankOf(*s); });
   const SharedPrefix inherited = *std::exchange(heir.spec.shared_prefix, std::nullopt);
-  heir.leads = followers.size() > 1;
+  heirs_.push_back({.leader = leader.spec.id, .heir = heir.spec.id, .tokens = inherited.end()});
   for (Sequence* follower : followers) {
     std::optional<SharedPrefix>& shared = follower->spec.shared_prefix;
     if (!shared) continue;
     shared = Common(*shared, inherited);
     shared->leader = heir.spec.id;
     if (shared->end() == 0) shared.reset();
+    heir.leads = true;
   }
 }
 

@@ -44,6 +44,63 @@ TEST_F(SchedulerTest, OneOfItsFollowersTakesTheWorkOfACancelledLeader) {
   }
 }
 
+TEST_F(SchedulerTest, AnHeirStillLeadsThoseThatFollowedItBefore) {
+  Create(100);
+  Add(1, 200);
+  scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 64}});
+  for (SequenceId id : {3, 4}) {
+    scheduler_->Add({.id = id, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{2, 128}});
+  }
+  scheduler_->Cancel(1);
+  scheduler_->Cancel(2);
+  EXPECT_EQ(Step(), (Counts{{3, 200}})) << "the last waits for it";
+}
+
+TEST_F(SchedulerTest, AnHeirIsNamedOnceAndWithWhatItShares) {
+  Create(100);
+  Add(1, 200);
+  for (SequenceId id : {2, 3}) {
+    scheduler_->Add({.id = id, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192, 7}});
+  }
+  scheduler_->Cancel(1);
+  const std::vector<Heir> heirs = scheduler_->TakeHeirs();
+  ASSERT_EQ(heirs.size(), 1u);
+  EXPECT_EQ(heirs[0].leader, 1u);
+  EXPECT_EQ(heirs[0].heir, 2u);
+  EXPECT_EQ(heirs[0].tokens, 199);
+  EXPECT_TRUE(scheduler_->TakeHeirs().empty());
+}
+
+TEST_F(SchedulerTest, WhatACancelledLeaderHasComputedIsKnown) {
+  Create(100, {.max_sequences = 1});
+  Add(1, 200);
+  scheduler_->Add({.id = 2, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
+  Step();
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 8);
+  scheduler_->Cancel(1);
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 8);
+  EXPECT_TRUE(scheduler_->TakeHeirs().empty());
+}
+
+TEST_F(SchedulerTest, ATextThatHasChangedHasNothingInCommonWithOthers) {
+  Create(100, {.max_sequences = 3});
+  Add(1, 200);
+  for (SequenceId id : {2, 3, 4}) {
+    memory_->cached[id] = 192;
+    scheduler_->Add({.id = id, .tokens = 200, .arrival = clock_.Now(), .shared_prefix = SharedPrefix{1, 192}});
+  }
+  Step();
+  Step();
+  scheduler_->Computed(scheduler_->Plan(clock_.Now()).work);
+  for (SequenceId id : {1, 2}) scheduler_->Restart(id, 150);
+  scheduler_->Append(3);
+  memory_->cached.clear();
+  EXPECT_EQ(scheduler_->load().prefill_tokens, 150 + 150 + 8) << "the last has its beginning from the cache";
+  scheduler_->Cancel(1);
+  EXPECT_TRUE(scheduler_->TakeHeirs().empty());
+  EXPECT_EQ(Step().at(2), 150);
+}
+
 TEST_F(SchedulerTest, ASharedPrefixIsOneLoad) {
   Create(100);
   Add(1, 1000);

@@ -47,12 +47,16 @@ class ExactMemory : public KvMemory {
   }
   void Release(SequenceId id) override { EXPECT_EQ(held_.erase(id), 1u) << "sequence " << id << " holds nothing"; }
   bool ReleaseOthers(int priority) override { return others_priority >= priority && std::exchange(others, 0) > 0; }
-  int64_t HeldBlocks() const override {
-    int64_t used = 0;
-    for (const auto& [id, held] : held_) used += BlocksFor(held.reserved);
-    return used;
+  std::vector<int64_t> FreedBlocks(std::span<const SequenceId> in_order) const override {
+    std::vector<int64_t> freed;
+    for (SequenceId id : in_order) freed.push_back(BlocksFor(held_.at(id).reserved));
+    return freed;
   }
-  int64_t AvailableBlocks() const override { return total_ - HeldBlocks() - others; }
+  int64_t AvailableBlocks() const override {
+    int64_t used = others;
+    for (const auto& [id, held] : held_) used += BlocksFor(held.reserved);
+    return total_ - used;
+  }
   int64_t BlocksFor(int64_t tokens) const override { return (tokens + 63) / 64; }
 
   void Commit(SequenceId id, int64_t tokens) {

@@ -73,30 +73,45 @@ TEST_F(SchedulerTest, PagesThatSequencesShareComeFreeOnce) {
   memory_->cached[4] = 64;
   scheduler_->Add({.id = 4, .tokens = 100, .priority = Priority::kHigh, .arrival = clock_.Now()});
   Step();
-  memory_->shared = 20;  // the second and the third have the first's pages
   const auto blocks = [this] {
-    int64_t sum = 0;
-    for (const Load::Ending& ending : scheduler_->load().endings) sum += ending.blocks;
-    return sum;
+    std::vector<int64_t> freed;
+    for (const Load::Ending& ending : scheduler_->load().endings) freed.push_back(ending.blocks);
+    return freed;
   };
-  EXPECT_NEAR(blocks(), 3 * 11 + 2 - 20 + 4, 2) << "and one more to grow for each";
-  memory_->shared = 0;
-  EXPECT_EQ(blocks(), 3 * 11 + 2 + 4);
+  EXPECT_EQ(blocks(), (std::vector<int64_t>{12, 12, 12, 3})) << "with one more to grow for each";
+  memory_->shared = {1, 2, 3};
+  memory_->shared_blocks = 10;
+  EXPECT_EQ(blocks(), (std::vector<int64_t>{2, 2, 12, 3}));
+  const Load load = scheduler_->load();
+  EXPECT_EQ(load.classes[0].running_blocks, 3);
+  EXPECT_EQ(load.classes[1].running_blocks, 16);
 }
 
 TEST_F(SchedulerTest, NobodyGivesWayWherePagesAreSharedAndDoNotMakeRoom) {
-  for (const int64_t shared : {0, 20}) {
-    SCOPED_TRACE(testing::Message() << shared << " blocks are shared");
-    Create(40);
-    for (SequenceId id : {1, 2, 3}) {
+  struct Case {
+    std::set<SequenceId> shared;
+    int64_t tokens;
+    uint64_t preemptions;
+  };
+  const Case cases[] = {
+      {{}, 64 * 30, 3},        {{1, 2}, 64 * 30, 0},  // 24 blocks
+      {{1, 2}, 64 * 20, 2},                           // the third, and one of the two that share
+      {{1, 2, 4}, 64 * 20, 0},                        // one that stays has them, too: 14 blocks
+      {{1, 2, 4}, 64 * 12, 1},                        // the third's
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.shared.size() << " share, " << c.tokens << " tokens");
+    Create(48);
+    for (SequenceId id : {1, 2, 3, 4}) {
       memory_->cached[id] = 640;
-      Add(id, 650);
+      Add(id, 650, id == 4 ? Priority::kHigh : Priority::kNormal);
     }
     Step();
-    memory_->shared = shared;
-    scheduler_->Add({.id = 4, .tokens = 64 * 30, .priority = Priority::kHigh, .arrival = clock_.Now()});
+    memory_->shared = c.shared;
+    memory_->shared_blocks = 10;
+    scheduler_->Add({.id = 5, .tokens = c.tokens, .priority = Priority::kHigh, .arrival = clock_.Now()});
     Step();
-    EXPECT_EQ(scheduler_->preemptions(), shared == 0 ? 3u : 0u);
+    EXPECT_EQ(scheduler_->preemptions(), c.preemptions);
   }
 }
 

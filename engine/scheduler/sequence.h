@@ -12,7 +12,8 @@
 
 namespace inferd::scheduler {
 
-using SequenceId = uint64_t;
+using SequenceId = uint64_t;  // from 1 on
+constexpr SequenceId kNoLeader = 0;
 
 // Another sequence whose beginning is the same: it is cheaper to wait until it is computed.
 struct SharedPrefix {

@@ -141,11 +141,13 @@ bool Generation::MustBeLoaded(const ModelRoute& route) const {
 
 absl::Status Generation::WhyNoWorker(const ModelRoute* route) const {
   if (!withdrawn_.ok()) return withdrawn_;
-  if (accepted_ && route != nullptr && route->serving()) {
-    return Unavailable("the version of the model '{}' that answered is gone, and no other would give the same answer",
-                       request_.model());
-  }
-  return NotServing(request_.model(), route == nullptr ? "STOPPED" : route->state());
+  if (route == nullptr) return NotServing(request_.model(), "STOPPED");
+  if (!accepted_) return NotServing(request_.model(), route->state());
+  const auto same =
+      std::ranges::find_if(route->versions, [this](const VersionRoute& version) { return GivesSameBits(version); });
+  if (same != route->versions.end()) return NotServing(request_.model(), same->state);
+  return Unavailable("the version of the model '{}' that answered is gone, and no other would give the same answer",
+                     request_.model());
 }
 
 Task<absl::Status> Generation::Connect(TimePoint deadline) {
