@@ -197,15 +197,21 @@ constexpr BlockParts kBlockParts[] = {
     {TensorType::kQ8_0, 0, 2, 0, 0},    {TensorType::kIQ4_NL, 0, 2, 0, 0},
 };
 
-// Rows whose value bytes are all `values` and whose integer scales are all `scales`.
-Weights Extreme(const BlockParts& parts, int64_t rows, int64_t k, int values, int scales) {
+constexpr int kExtremeValues[] = {0x00, 0xFF, 0xF0, 0x0F, 0x80, 0x7F, 0xAA, 0x55};
+constexpr int kExtremeScales[] = {0x00, 0xFF, 0x80, 0x7F, 0x3F, 0x20};
+
+// Rows of one value byte and one byte of integer scales each, from the lists above; the first row has those of places
+// `values` and `scales`.
+Weights Extreme(const BlockParts& parts, int64_t rows, int64_t k, size_t values, size_t scales) {
   const TypeTraits& traits = TraitsOf(parts.type);
   Weights weights{parts.type, rows, k, traits.block_bytes * static_cast<size_t>(k / traits.block_elements), {}};
   for (size_t i = 0; i < static_cast<size_t>(rows) * weights.row_bytes; ++i) {
-    const size_t at = i % traits.block_bytes;
+    const size_t at = i % traits.block_bytes, row = i / weights.row_bytes;
     const bool is_float = at >= parts.floats_begin && at < parts.floats_end;
     const bool is_scale = at >= parts.scales_begin && at < parts.scales_end;
-    const int byte = is_float ? static_cast<int>((at - parts.floats_begin) % 2 * 0x3C) : is_scale ? scales : values;
+    const int byte = is_float   ? static_cast<int>((at - parts.floats_begin) % 2 * 0x3C)
+                     : is_scale ? kExtremeScales[(scales + row / 3) % std::size(kExtremeScales)]
+                                : kExtremeValues[(values + row) % std::size(kExtremeValues)];
     weights.bytes.push_back(static_cast<uint8_t>(byte));
   }
   return weights;
@@ -223,13 +229,16 @@ TEST(Matmul, LargestSumsGiveTheReferencesBits) {
       x.push_back(i / k % 3 == 0 ? 1.0f : i / k % 3 == 1 ? -1.0f : i % 2 == 0 ? -1.0f : 1.0f);
     }
     const AlignedBytes y = testing::Quantized(reference, traits.activation, x, kTokens, k);
-    for (int values : {0x00, 0xFF, 0xF0, 0x0F, 0x80, 0x7F, 0xAA, 0x55}) {
-      for (int scales : {0x00, 0xFF, 0x80, 0x7F, 0x3F, 0x20}) {
+    for (size_t values = 0; values < std::size(kExtremeValues); ++values) {
+      for (size_t scales = 0; scales < std::size(kExtremeScales); ++scales) {
         const Weights weights = Extreme(parts, kRows, k, values, scales);
+        const std::vector<float> expected = Multiply(reference, weights, y, kTokens);
         for (const Kernels* kernels : VariantsHere()) {
-          for (const int64_t tokens : {int64_t{1}, kTokens}) {
-            EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, tokens), Multiply(reference, weights, y, tokens)))
-                << kernels->name << " " << traits.name << " " << values << " " << scales << " " << tokens;
+          SCOPED_TRACE(::testing::Message() << kernels->name << " " << traits.name << " " << values << " " << scales);
+          EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, kTokens), expected));
+          for (int32_t t = 0; t < 3; ++t) {
+            const auto alone = expected.begin() + t * kRows;
+            EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, 1, &t), {alone, alone + kRows})) << "token " << t;
           }
         }
       }
@@ -261,6 +270,7 @@ TEST_P(MatmulOfType, EveryVariantEqualsTheReference) {
                     random);
   }
   for (int64_t blocks : {1, 2, 3, 7, 8, 9, 18, 33}) CompareVariants({17, block * blocks, 3}, random);
+  for (int64_t blocks : {1, 2, 7, 8, 9, 17, 33}) CompareVariants({33, block * blocks, 1}, random);
   CompareVariants({33, (4096 + 256) / block * block, 7}, random);  // more than one chunk of a long row
 }
 
@@ -304,6 +314,7 @@ TEST_P(MatmulOfType, TakesAnyChoiceOfActivationRowsAndAnyPartOfTheWeightRows) {
 }
 
 TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
+  const Kernels& reference = *SelectKernels("reference");
   std::mt19937_64 random(7);
   const int64_t block = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 1);
   for (const int64_t rows : {1, 16, 33}) {
@@ -312,8 +323,8 @@ TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
       const Weights weights = testing::RandomWeights(GetParam(), rows, k, random);
       const GuardedBytes guarded(weights.bytes);
       const std::vector<float> x = testing::RandomActivations(2, k, random);
+      const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 2, k);
       for (const Kernels* kernels : VariantsHere()) {
-        const AlignedBytes y = testing::Quantized(*kernels, TraitsOf(GetParam()).activation, x, 2, k);
         GuardedBytes scratch = ScratchFor(*kernels, GetParam(), k);
         std::vector<float> out(static_cast<size_t>(2 * rows)), row(static_cast<size_t>(k));
         for (const int64_t tokens : {1, 2}) {
@@ -325,7 +336,7 @@ TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
                            .out = out.data(),
                            .out_stride = rows,
                            .scratch = scratch.data()});
-          const std::vector<float> expected = Multiply(*kernels, weights, y, tokens);
+          const std::vector<float> expected = Multiply(reference, weights, y, tokens);
           EXPECT_EQ(std::memcmp(out.data(), expected.data(), expected.size() * sizeof(float)), 0) << kernels->name;
         }
         kernels->dequantize_row(GetParam(), guarded.data() + static_cast<size_t>(rows - 1) * weights.row_bytes, k,

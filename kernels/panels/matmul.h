@@ -1,6 +1,6 @@
 // The product with quantized weights, for any instruction set: for a few panels of 16 rows at a time and a chunk of
 // their elements, unpack the panels into scratch once, then run every token over them. The sums of a row pause in `out`
-// between chunks, which rounds nothing.
+// between chunks, which rounds nothing. One token alone is multiplied without panels where the type has that way.
 //
 //   struct Isa {
 //     static constexpr int kPanels = 2, kTokens = 6;            // of the largest tile

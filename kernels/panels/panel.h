@@ -56,7 +56,7 @@ struct PanelFormat {
   void (*unpack)(const uint8_t* rows, size_t row_stride, int64_t blocks, const uint8_t* next, void* panel);
   TileFunction (*tile)(int panels, int tokens);
   // Where a variant has it: the product of kPanelRows rows with one token, whose values never leave the registers.
-  // `arguments` have no panels; `next` is as above.
+  // `arguments` have no panels, and blocks of whole rows; `next` is as above.
   void (*direct)(const uint8_t* rows, size_t row_stride, const uint8_t* next, const TileArguments& arguments) = nullptr;
 };
 

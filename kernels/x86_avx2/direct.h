@@ -24,8 +24,8 @@ void Direct256(const uint8_t* rows, size_t stride, const uint8_t* next, const Ti
   const auto* y = static_cast<const ActivationBlock256*>(a.activations[0]);
   for (int half = 0; half < 2; ++half) {
     const uint8_t* half_rows = rows + static_cast<size_t>(half) * kHalfRows * stride;
-    PanelBlock256 block;  // the first half, but for its values
-    __m256 sum = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[0] + 8 * half);
+    PanelBlock256 block;               // the first half, but for its values
+    __m256 sum = _mm256_setzero_ps();  // of the whole row
     for (int64_t b = 0; b < a.blocks; ++b, half_rows += Type::kBytes) {
       Type::LoadScales(half_rows, stride, 0, block);
       __m256i total = _mm256_setzero_si256();
@@ -59,7 +59,7 @@ void Direct32(const uint8_t* rows, size_t stride, const uint8_t* next, const Til
   for (int half = 0; half < 2; ++half) {
     const uint8_t* half_rows = rows + static_cast<size_t>(half) * kHalfRows * stride;
     Header headers[kHeaders];
-    __m256 sum = a.first ? _mm256_setzero_ps() : _mm256_loadu_ps(a.out[0] + 8 * half);
+    __m256 sum = _mm256_setzero_ps();  // of the whole row
     for (int64_t b = 0; b < a.blocks; ++b, half_rows += kLayout.bytes) {
       if (b % kHeaders == 0) {
         for (int64_t i = 0; i < kHeaders && b + i < a.blocks; ++i) {
