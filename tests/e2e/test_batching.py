@@ -95,14 +95,14 @@ def test_a_deadline_ends_a_request_with_504(daemon):
 
 
 def test_a_deadline_that_cannot_be_met_is_a_429_of_its_own(daemon, protos):
-    """The prompt alone takes longer, by the speed that was measured."""
-    status, answer = complete(daemon, prompt=LONG + " Once", max_tokens=1, deadline_ms=20)
+    """The prompt, of which nothing is known, takes longer by the speed that was measured."""
+    status, answer = complete(daemon, prompt="Once: " + LONG, max_tokens=1, deadline_ms=20)
     assert status == 429 and answer["error"]["code"] == "deadline_too_short", answer
     pb = protos.inference
     with grpc.insecure_channel(daemon.grpc) as channel:
         stub = protos.inference_grpc.InferenceStub(channel)
         with pytest.raises(grpc.RpcError) as error:
-            list(stub.Generate(pb.GenerateRequest(text=LONG + " Twice", deadline_ms=20)))
+            list(stub.Generate(pb.GenerateRequest(text="Twice: " + LONG, deadline_ms=20)))
         assert error.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         assert dict(error.value.trailing_metadata())["inferd-error-code"] == "deadline_too_short"
     values = samples(daemon)
