@@ -192,16 +192,23 @@ TEST_F(CoreTest, ARequestThatHasWaitedTooLongIsRefusedBeforeItIsAccepted) {
 
 TEST_F(CoreTest, AWaitingRequestThatCannotMeetItsDeadlineIsRefused) {
   Create({}, {.max_sequences = 1});
-  const auto first = Submit(1, {.prompt = Prompt(10), .sampling = {.ignore_eos = true}, .max_tokens = 50});
-  const auto second = Submit(2, {.prompt = Prompt(900), .deadline = clock_.Now() + std::chrono::seconds(10)});
+  const auto first = Submit(1, {.prompt = Prompt(40), .sampling = {.ignore_eos = true}, .max_tokens = 50});
+  const auto second = Submit(2, {.prompt = Prompt(900), .deadline = clock_.Now() + std::chrono::seconds(3)});
   const MonotonicTime begin = clock_.Now();
   model_->while_running = [this] { clock_.Advance(std::chrono::milliseconds(100)); };
   Transcript refused;
   while (!refused.end && core_->Step()) refused.Read(*second);
   ASSERT_TRUE(refused.end);
   EXPECT_EQ(refused.end->code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_LT(clock_.Now() - begin, std::chrono::seconds(5)) << "known long before the deadline";
+  EXPECT_LT(clock_.Now() - begin, std::chrono::seconds(2)) << "known long before the deadline";
   EXPECT_EQ(core_->statistics().rejections.at("deadline_too_short"), 1u);
+}
+
+TEST_F(CoreTest, NobodyIsRefusedForTheGuessThatWasMadeAtTheStart) {
+  Create({}, {.max_sequences = 1});
+  EXPECT_TRUE(
+      Complete({.prompt = Prompt(900), .max_tokens = 1, .deadline = clock_.Now() + std::chrono::seconds(3)}).end->ok())
+      << "at 10 ms a token, as guessed, it would take 9 s";
 }
 
 TEST_F(CoreTest, AResumedRequestWaitsAsLongAsItMust) {

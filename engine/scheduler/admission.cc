@@ -40,6 +40,7 @@ std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& l
     return FullQueue(wait, fmt::format("{} prompt tokens are waiting, {} more exceed the limit of {}", waiting,
                                        arrival.tokens, limits.max_tokens));
   }
+  if (!rates.knows_prompts() || !(arrival.embeds || rates.knows_answers())) return std::nullopt;
   // An idle engine takes any request that fits: the wait is then the request's own work.
   if (!load.idle() && limits.max_wait_seconds > 0 && wait > limits.max_wait_seconds) {
     return Rejection{RejectionReason::kWaitTooLong, wait,
@@ -64,7 +65,7 @@ std::optional<Rejection> CheckWaiting(const QueueLimits& limits, const Arrival& 
         RejectionReason::kWaitTooLong, 0,
         fmt::format("the request has waited {}, the limit is {:g} s", Shown(waited), limits.max_wait_seconds)};
   }
-  if (!arrival.deadline || *arrival.deadline <= now) return std::nullopt;
+  if (!arrival.deadline || *arrival.deadline <= now || !rates.knows_prompts()) return std::nullopt;
   const double left = Seconds(now, *arrival.deadline);
   const double own = static_cast<double>(arrival.tokens) * rates.prefill_seconds_per_token();
   if (own <= left) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/scheduler/expected_wait.h"
 #include "engine/scheduler/testing_load.h"
 
 namespace inferd::scheduler {
@@ -26,6 +27,23 @@ int64_t TakeUntilRefused(const QueueLimits& limits, Load load, const Arrival& ar
 
 TEST(Admission, AnIdleEngineTakesAnyRequest) {
   EXPECT_FALSE(CheckAdmission({.max_wait_seconds = 1}, {}, {.tokens = 100000}, Measured()));
+}
+
+TEST(Admission, RefusesNobodyForAGuess) {
+  const Arrival arrival{.tokens = 1000, .now = MonotonicTime() + seconds(1), .deadline = MonotonicTime() + seconds(3)};
+  const QueueLimits limits{.max_wait_seconds = 2};
+  Rates rates = Rates::OfPasses({.tokens = 8, .pass_seconds = 0.08, .step_seconds = 0.02});
+  EXPECT_GT(ExpectedWaitSeconds(limits, Prompt(1000), arrival, rates), 10);
+  EXPECT_FALSE(CheckAdmission(limits, Prompt(1000), arrival, rates));
+  EXPECT_FALSE(CheckWaiting(limits, arrival, arrival.now, rates));
+  rates.StepDone({.prefill_tokens = 100}, 1);
+  EXPECT_FALSE(CheckAdmission(limits, Prompt(1000), arrival, rates)) << "how long answers are is not known";
+  EXPECT_TRUE(CheckWaiting(limits, arrival, arrival.now, rates)) << "its own prompt is";
+  Arrival embeds = arrival;
+  embeds.embeds = true;
+  EXPECT_TRUE(CheckAdmission(limits, Prompt(1000), embeds, rates));
+  rates.SequenceDone(10);
+  EXPECT_TRUE(CheckAdmission(limits, Prompt(1000), arrival, rates));
 }
 
 TEST(Admission, RefusesAFullQueue) {

@@ -59,6 +59,7 @@ void Rates::StepDone(const StepShape& shape, double seconds) {
   const double alone = shape.prefill_tokens < kFewTokens ? decode_step_seconds(1) : 0;
   const double decode = rows == 0 ? alone : beyond > 0 ? decode_step_.value : decode_step_seconds(rows);
   const double tokens = static_cast<double>(shape.prefill_tokens) + std::max(beyond, 0.0);
+  knows_prompts_ = knows_prompts_ || shape.prefill_tokens >= kFewTokens;
   const double kept = 1 / (1 + tokens / kPromptTokens);
   prefill_seconds_ = prefill_seconds_ * kept + seconds - decode;
   prefill_step_seconds_ = prefill_step_seconds_ * kept + seconds;

@@ -35,6 +35,11 @@ class Rates {
   // The streams of a step have got so many tokens: guesses give some more than one.
   void StreamsAdvanced(int64_t streams, int64_t tokens);
 
+  // Whether prompts and answers of requests were measured. Before, there is a guess, after which nobody is refused: a
+  // token of a first short pass takes several times as long as one of a long prompt.
+  bool knows_prompts() const { return knows_prompts_; }
+  bool knows_answers() const { return generated_tokens_.samples > 1; }
+
   // 0 until known.
   // Of a step of so many streams without prompts. A stream more or less than in the steps measured is a token of a
   // prompt more or less: while prompts keep coming, no step is without any.
@@ -57,6 +62,7 @@ class Rates {
   Average generated_tokens_{.value = 128, .samples = 1};
   // Sums in which older steps count less and less: what prompts cost beside streams, all of their steps, and tokens.
   double prefill_seconds_ = 0, prefill_step_seconds_ = 0, prefill_tokens_ = 0;
+  bool knows_prompts_ = false;
 };
 
 }  // namespace inferd::scheduler
