@@ -50,11 +50,16 @@ def test_counters_count(daemon):
     before = samples(daemon)
     status, answer = daemon.post("/v1/completions", {"model": "default", "prompt": "One two three", "max_tokens": 5, "ignore_eos": True})
     assert status == 200
-    after = samples(daemon)
-    change = {name: of_model(after, name, "smollm2") - of_model(before, name, "smollm2") for name in LABELLED}
-    assert change == {"inferd_requests_total": 1, "inferd_prompt_tokens_total": answer["usage"]["prompt_tokens"],
-                      "inferd_generation_tokens_total": 5, "inferd_request_duration_seconds_count": 1,
-                      "inferd_time_to_first_token_seconds_count": 1}
+    wanted = {"inferd_requests_total": 1, "inferd_prompt_tokens_total": answer["usage"]["prompt_tokens"],
+              "inferd_generation_tokens_total": 5, "inferd_request_duration_seconds_count": 1,
+              "inferd_time_to_first_token_seconds_count": 1}
+
+    def change():
+        after = samples(daemon)
+        return {name: of_model(after, name, "smollm2") - of_model(before, name, "smollm2") for name in LABELLED}
+
+    # Counted when the answer is sent, which its reader may see first.
+    wait_for(lambda: change() == wanted, 10, "the counts")
 
 
 def test_choices_are_sequences_of_one_request(daemon):
