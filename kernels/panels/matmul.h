@@ -5,7 +5,7 @@
 //   struct Isa {
 //     static constexpr int kPanels = 2, kTokens = 6;            // of the largest tile
 //     static constexpr bool kTilesPrefetch = true;              // whether tiles heed TileArguments::next
-//     static const PanelFormat& FormatOf(TensorType type);
+//     static PanelFormat FormatOf(TensorType type);
 //   };
 //   Product<Isa>::Matmul(arguments);
 #pragma once
@@ -185,7 +185,7 @@ class Product {
 
   const MatmulArguments& a_;
   const TypeTraits& traits_;
-  const PanelFormat& format_;
+  const PanelFormat format_;
   const bool super_;
   const int64_t block_elements_;  // of panel and activation blocks
   const size_t weight_bytes_;     // of one row's part of a panel block

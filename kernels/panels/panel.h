@@ -2,7 +2,7 @@
 // variant of the product is a set of unpackers (type to panel) and tiles (panels times a few tokens); matmul.h is the
 // loop around them.
 //
-//   const PanelFormat& format = Isa::FormatOf(TensorType::kQ4_0);
+//   const PanelFormat format = Isa::FormatOf(TensorType::kQ4_0);
 //   format.unpack(rows, row_bytes, 2, next, panel);                     // 64 elements of 16 rows
 //   format.tile(1, 1)({.panels = {panel}, .blocks = 2, .activations = {y}, .out = {out}, .first = true});
 //
@@ -50,6 +50,9 @@ struct TileArguments {
 
 using TileFunction = void (*)(const TileArguments& arguments);
 
+using DirectFunction = void (*)(const uint8_t* rows, size_t row_stride, const uint8_t* next,
+                                const TileArguments& arguments);
+
 struct PanelFormat {
   // Unpacks `blocks` panel blocks of kPanelRows rows, row_stride bytes apart, and meanwhile asks for as many bytes from
   // `next` on as these blocks have.
@@ -57,7 +60,7 @@ struct PanelFormat {
   TileFunction (*tile)(int panels, int tokens);
   // Where a variant has it: the product of kPanelRows rows with one token, whose values never leave the registers.
   // `arguments` have no panels, and blocks of whole rows; `next` is as above.
-  void (*direct)(const uint8_t* rows, size_t row_stride, const uint8_t* next, const TileArguments& arguments) = nullptr;
+  DirectFunction direct = nullptr;
 };
 
 }  // namespace inferd::kernels::panels

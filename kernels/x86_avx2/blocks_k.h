@@ -31,29 +31,29 @@ static INFERD_INLINE void StoreSixBits(__m256i scales, __m256i minimums, int fir
   Store(block.minimums[first / 2 + 1], half, _mm256_shuffle_epi8(minimums, WordsOfBytes(2, 3, false)));
 }
 
-// d, dmin and the eight six-bit pairs of scale and minimum.
-static INFERD_INLINE void LoadSixBitScales(const uint8_t* rows, size_t stride, int half, PanelBlock256& block) {
-  const __m256i low6 = _mm256_set1_epi8(63), low4 = _mm256_set1_epi8(15), high2 = _mm256_set1_epi8(48);
-  __m256i header[4];  // d and dmin, then 12 bytes s[0..11]
-  LoadTransposed8(rows, stride, header);
-  _mm256_store_ps(block.scale + 8 * half, LowHalves(header[0]));
-  _mm256_store_ps(block.minimum + 8 * half, HighHalves(header[0]));
-  const __m256i s0 = header[1], s4 = header[2], s8 = header[3];
-  StoreSixBits(_mm256_and_si256(s0, low6), _mm256_and_si256(s4, low6), 0, half, block);
-  const __m256i s0_high = _mm256_and_si256(_mm256_srli_epi32(s0, 2), high2);
-  const __m256i s4_high = _mm256_and_si256(_mm256_srli_epi32(s4, 2), high2);
-  StoreSixBits(_mm256_or_si256(_mm256_and_si256(s8, low4), s0_high),
-               _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(s8, 4), low4), s4_high), 4, half, block);
-}
-
-struct Q4_K {
-  static constexpr size_t kBytes = 144;
-  static constexpr int kBits = 4, kGroup = 32;
+struct SixBitScales {
+  static constexpr int kGroup = 32;
   static constexpr Extra256 kExtra = Extra256::kMinimum;
 
+  // d, dmin and the eight six-bit pairs of scale and minimum.
   static INFERD_INLINE void LoadScales(const uint8_t* rows, size_t stride, int half, PanelBlock256& block) {
-    LoadSixBitScales(rows, stride, half, block);
+    const __m256i low6 = _mm256_set1_epi8(63), low4 = _mm256_set1_epi8(15), high2 = _mm256_set1_epi8(48);
+    __m256i header[4];  // d and dmin, then 12 bytes s[0..11]
+    LoadTransposed8(rows, stride, header);
+    _mm256_store_ps(block.scale + 8 * half, LowHalves(header[0]));
+    _mm256_store_ps(block.minimum + 8 * half, HighHalves(header[0]));
+    const __m256i s0 = header[1], s4 = header[2], s8 = header[3];
+    StoreSixBits(_mm256_and_si256(s0, low6), _mm256_and_si256(s4, low6), 0, half, block);
+    const __m256i s0_high = _mm256_and_si256(_mm256_srli_epi32(s0, 2), high2);
+    const __m256i s4_high = _mm256_and_si256(_mm256_srli_epi32(s4, 2), high2);
+    StoreSixBits(_mm256_or_si256(_mm256_and_si256(s8, low4), s0_high),
+                 _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi32(s8, 4), low4), s4_high), 4, half, block);
   }
+};
+
+struct Q4_K : SixBitScales {
+  static constexpr size_t kBytes = 144;
+  static constexpr int kBits = 4;
 
   template <typename F>
   static INFERD_INLINE const uint8_t* ForEach16(const uint8_t* rows, size_t stride, const uint8_t* next, const F& f) {
@@ -77,14 +77,9 @@ struct Q4_K {
   }
 };
 
-struct Q5_K {
+struct Q5_K : SixBitScales {
   static constexpr size_t kBytes = 176;
-  static constexpr int kBits = 5, kGroup = 32;
-  static constexpr Extra256 kExtra = Extra256::kMinimum;
-
-  static INFERD_INLINE void LoadScales(const uint8_t* rows, size_t stride, int half, PanelBlock256& block) {
-    LoadSixBitScales(rows, stride, half, block);
-  }
+  static constexpr int kBits = 5;
 
   template <typename F>
   static INFERD_INLINE const uint8_t* ForEach16(const uint8_t* rows, size_t stride, const uint8_t* next, const F& f) {

@@ -9,6 +9,8 @@
 //     // + those times a scale (pairs of int16)
 //     template <int kBits>
 //     static __m256i AddScaled(__m256i total, const __m256i (&values)[4], const int8_t* quants, __m256i scale);
+//     // sum of a block's minimums, of its first half of the rows, times the activations' sums of each group
+//     template <int kGroup> static __m256i Low(const PanelBlock256& weights, const ActivationBlock256& y);
 //   };
 #pragma once
 
@@ -34,7 +36,7 @@ void Direct256(const uint8_t* rows, size_t stride, const uint8_t* next, const Ti
             total = Products::template AddScaled<Type::kBits>(total, values, y[b].quants + 4 * first,
                                                               Load(block.scales[4 * first / Type::kGroup], 0));
           });
-      const __m256i low = LowSum<Type::kGroup>(block, y[b], 0);
+      const __m256i low = Products::template Low<Type::kGroup>(block, y[b]);
       const __m256 y_scale = _mm256_set1_ps(y[b].scale);
       if constexpr (Type::kExtra == Extra256::kBias) total = _mm256_sub_epi32(total, low);
       sum = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_load_ps(block.scale), y_scale), _mm256_cvtepi32_ps(total), sum);
@@ -86,18 +88,32 @@ void Direct32(const uint8_t* rows, size_t stride, const uint8_t* next, const Til
   }
 }
 
-template <TensorType kType, typename Products>
-static INFERD_INLINE void DirectOf(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& a) {
+// nullptr: the type has none.
+template <typename Products>
+DirectFunction FindDirect(TensorType type) {
   using enum TensorType;
-  if constexpr (kType == kQ4_0) Direct32<kLayoutQ4_0, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ4_1) Direct32<kLayoutQ4_1, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ5_0) Direct32<kLayoutQ5_0, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ5_1) Direct32<kLayoutQ5_1, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ8_0) Direct32<kLayoutQ8_0, Products>(rows, stride, next, a);
-  if constexpr (kType == kIQ4_NL) Direct32<kLayoutIQ4_NL, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ4_K) Direct256<Q4_K, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ5_K) Direct256<Q5_K, Products>(rows, stride, next, a);
-  if constexpr (kType == kQ6_K) Direct256<Q6_K, Products>(rows, stride, next, a);
+  switch (type) {
+    case kQ4_0:
+      return Direct32<kLayoutQ4_0, Products>;
+    case kQ4_1:
+      return Direct32<kLayoutQ4_1, Products>;
+    case kQ5_0:
+      return Direct32<kLayoutQ5_0, Products>;
+    case kQ5_1:
+      return Direct32<kLayoutQ5_1, Products>;
+    case kQ8_0:
+      return Direct32<kLayoutQ8_0, Products>;
+    case kIQ4_NL:
+      return Direct32<kLayoutIQ4_NL, Products>;
+    case kQ4_K:
+      return Direct256<Q4_K, Products>;
+    case kQ5_K:
+      return Direct256<Q5_K, Products>;
+    case kQ6_K:
+      return Direct256<Q6_K, Products>;
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace inferd::kernels::avx2

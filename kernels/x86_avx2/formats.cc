@@ -14,14 +14,14 @@ struct Tiles {
   static TileFunction Tile256(int panels, int tokens) {
     return avx2::Tile256<kBits, kGroup, kExtra>(panels, tokens);
   }
-  template <TensorType kType>
-  static void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments) {
-    avx2::Direct<kType>(rows, stride, next, arguments);
-  }
 };
 
 }  // namespace
 
-const PanelFormat& FormatOf(TensorType type) { return FindFormat<Tiles>(type); }
+PanelFormat FormatOf(TensorType type) {
+  PanelFormat format = FindFormat<Tiles>(type);
+  format.direct = DirectOf(type);
+  return format;
+}
 
 }  // namespace inferd::kernels::avx2

@@ -10,6 +10,7 @@
 
 namespace inferd::kernels::avx2 {
 
+using panels::DirectFunction;
 using panels::kPanelRows;
 using panels::PanelBlock256;
 using panels::PanelBlock32;
@@ -51,10 +52,7 @@ void UnpackQ4_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_
 void UnpackQ5_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 void UnpackQ6_K(const uint8_t* rows, size_t stride, int64_t blocks, const uint8_t* next, void* panel);
 
-// PanelFormat::direct of a type with an Unpack function above.
-template <TensorType kType>
-void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
-
-const PanelFormat& FormatOf(TensorType type);  // of a quantized type
+DirectFunction DirectOf(TensorType type);  // nullptr: the type has none
+PanelFormat FormatOf(TensorType type);     // of a quantized type
 
 }  // namespace inferd::kernels::avx2

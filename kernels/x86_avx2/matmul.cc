@@ -10,7 +10,7 @@ namespace {
 struct Isa {
   static constexpr int kPanels = 1, kTokens = kTileTokens;
   static constexpr bool kTilesPrefetch = true;
-  static const PanelFormat& FormatOf(TensorType type) { return avx2::FormatOf(type); }
+  static PanelFormat FormatOf(TensorType type) { return avx2::FormatOf(type); }
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "kernels/activations.h"
+#include "kernels/x86_avx2/dots.h"
 #include "kernels/x86_avx2/formats.h"
 #include "kernels/x86_avx2/tile_parts.h"
 
@@ -19,8 +20,7 @@ struct Tile : TileParts<PanelBlock, ActivationBlock, kTokens> {
   // dots += factor (pairs of int16) * products of elements 4 * first .. 4 * (first + kCount) - 1 of the block
   template <int kBits, int kCount>
   INFERD_INLINE void AddDots(int first, const __m256i (&factor)[2], __m256i (&dots)[2][kTokens]) const {
-    constexpr int kSumsIn16Bits = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;
-    constexpr int kStep = kSumsIn16Bits < kCount ? kSumsIn16Bits : kCount;
+    constexpr int kStep = kSumsIn16Bits<kBits> < kCount ? kSumsIn16Bits<kBits> : kCount;
 #pragma GCC unroll 8
     for (int begin = first; begin < first + kCount; begin += kStep) {
       __m256i pairs[2][kTokens];
@@ -32,8 +32,7 @@ struct Tile : TileParts<PanelBlock, ActivationBlock, kTokens> {
           const __m256i quants = BroadcastDword(this->y[t]->quants + 4 * c);
 #pragma GCC unroll 2
           for (int h = 0; h < 2; ++h) {
-            const __m256i sum = kBits == 8 ? _mm256_maddubs_epi16(_mm256_abs_epi8(w[h]), _mm256_sign_epi8(quants, w[h]))
-                                           : _mm256_maddubs_epi16(w[h], quants);
+            const __m256i sum = Pairs<kBits>(w[h], quants);
             pairs[h][t] = c == begin ? sum : _mm256_add_epi16(pairs[h][t], sum);
             KeepInRegister(pairs[h][t]);
           }
@@ -56,11 +55,8 @@ void Run32(const TileArguments& a) {
 #pragma GCC unroll 2
     for (int part = 0; part < kParts; ++part) {
       __m256i dots[2][kTokens];
-      ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-        // The offset is for a bias of 2^7.
-        dots[h][t] =
-            kExtra == Extra32::kBias ? _mm256_set1_epi32(tile.y[t]->offset >> (8 - kBits)) : _mm256_setzero_si256();
-      });
+      ForEach<kTokens>([&](int h, int t)
+                           __attribute__((always_inline)) { dots[h][t] = FirstDots<kBits, kExtra>(*tile.y[t]); });
       tile.template AddDots<kBits, 8 / kParts>(part * 4, ones, dots);
       ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
         tile.AddScaled(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);

@@ -14,14 +14,14 @@ struct Tiles {
   static TileFunction Tile256(int panels, int tokens) {
     return avxvnni::Tile256<kBits, kGroup, kExtra>(panels, tokens);
   }
-  template <TensorType kType>
-  static void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments) {
-    avxvnni::Direct<kType>(rows, stride, next, arguments);
-  }
 };
 
 }  // namespace
 
-const PanelFormat& FormatOf(TensorType type) { return avx2::FindFormat<Tiles>(type); }
+PanelFormat FormatOf(TensorType type) {
+  PanelFormat format = avx2::FindFormat<Tiles>(type);
+  format.direct = DirectOf(type);
+  return format;
+}
 
 }  // namespace inferd::kernels::avxvnni

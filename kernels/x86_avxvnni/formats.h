@@ -9,6 +9,7 @@ namespace inferd::kernels::avxvnni {
 
 using avx2::Extra256;
 using avx2::Extra32;
+using panels::DirectFunction;
 using panels::PanelFormat;
 using panels::TileArguments;
 using panels::TileFunction;
@@ -21,10 +22,7 @@ TileFunction Tile32(int panels, int tokens);
 template <int kBits, int kGroup, Extra256 kExtra>
 TileFunction Tile256(int panels, int tokens);
 
-// As in the avx2 variant.
-template <TensorType kType>
-void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileArguments& arguments);
-
-const PanelFormat& FormatOf(TensorType type);  // of a quantized type
+DirectFunction DirectOf(TensorType type);  // nullptr: the type has none
+PanelFormat FormatOf(TensorType type);     // of a quantized type
 
 }  // namespace inferd::kernels::avxvnni

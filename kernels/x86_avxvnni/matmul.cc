@@ -11,7 +11,7 @@ namespace {
 struct Isa {
   static constexpr int kPanels = 1, kTokens = kTileTokens;
   static constexpr bool kTilesPrefetch = true;
-  static const PanelFormat& FormatOf(TensorType type) { return avxvnni::FormatOf(type); }
+  static PanelFormat FormatOf(TensorType type) { return avxvnni::FormatOf(type); }
 };
 
 }  // namespace

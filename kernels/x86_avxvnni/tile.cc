@@ -5,6 +5,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/x86_avx2/tile_parts.h"
+#include "kernels/x86_avxvnni/dots.h"
 #include "kernels/x86_avxvnni/formats.h"
 
 namespace inferd::kernels::avxvnni {
@@ -26,12 +27,8 @@ struct Tile : TileParts<PanelBlock, ActivationBlock, kTokens> {
   INFERD_INLINE void AddDots(int first, __m256i (&dots)[2][kTokens]) const {
 #pragma GCC unroll 8
     for (int c = first; c < first + kCount; ++c) {
-      __m256i w[2] = {LoadHalf(this->weights->values[c], 0), LoadHalf(this->weights->values[c], 1)};
-      if constexpr (kBits == 8) {
-        const __m256i bias = _mm256_set1_epi8(static_cast<char>(128));
-        w[0] = _mm256_xor_si256(w[0], bias);
-        w[1] = _mm256_xor_si256(w[1], bias);
-      }
+      const __m256i w[2] = {Unsigned<kBits>(LoadHalf(this->weights->values[c], 0)),
+                            Unsigned<kBits>(LoadHalf(this->weights->values[c], 1))};
 #pragma GCC unroll 8
       for (int t = 0; t < kTokens; ++t) {
         const __m256i quants = BroadcastDword(this->y[t]->quants + 4 * c);
@@ -42,17 +39,14 @@ struct Tile : TileParts<PanelBlock, ActivationBlock, kTokens> {
   }
 };
 
-// The activations' `offset` is for a bias of 2^7; the values of a type of kBits have one of 2^(kBits - 1).
 template <int kBits, Extra32 kExtra, int kTokens>
 void Run32(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
     tile.PrefetchLines();
     __m256i dots[2][kTokens];
-    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-      dots[h][t] =
-          kExtra == Extra32::kAdded ? _mm256_setzero_si256() : _mm256_set1_epi32(tile.y[t]->offset >> (8 - kBits));
-    });
+    ForEach<kTokens>([&](int h, int t)
+                         __attribute__((always_inline)) { dots[h][t] = FirstDots<kBits, kExtra>(*tile.y[t]); });
     tile.template AddDots<kBits, 8>(0, dots);
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
       tile.AddScaled(h, t, tile.weights->scale, dots[h][t]);
@@ -89,26 +83,6 @@ void Run16(const TileArguments& a) {
     tile.Next();
   }
   tile.Finish(a);
-}
-
-// Sum of the block's minimums times the activations' sums of each group.
-template <int kGroup>
-INFERD_INLINE __m256i LowSum(const PanelBlock256& weights, const ActivationBlock256& y, int half) {
-  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
-  __m256i low = _mm256_setzero_si256();
-#pragma GCC unroll 8
-  for (int pair = 0; pair < 128 / kGroup; ++pair) {
-    low = _mm256_dpwssd_avx_epi32(low, LoadHalf(weights.minimums[pair], half),
-                                  BroadcastDword(activation_sums + 2 * pair));
-  }
-  return low;
-}
-
-// total + dot * scale, of which `scale` has two in each lane. A dot that fits in int16 is multiplied and added at once.
-template <bool kNarrow>
-INFERD_INLINE __m256i AddProduct(__m256i total, __m256i dot, __m256i scale) {
-  if constexpr (kNarrow) return _mm256_dpwssd_avx_epi32(total, dot, _mm256_srli_epi32(scale, 16));
-  return _mm256_add_epi32(total, _mm256_mullo_epi32(dot, _mm256_srai_epi32(scale, 16)));
 }
 
 // Blocks of 256 with an integer scale, kept twice as int16, for each kGroup elements.

@@ -1,0 +1,31 @@
+// The integer products of the avx2 variant, of one register of values with four activations.
+#pragma once
+
+#include "kernels/activations.h"
+#include "kernels/x86_avx2/formats.h"
+#include "kernels/x86_avx2/tile_parts.h"
+
+namespace inferd::kernels::avx2 {
+
+// Where the dots of a block of 32 begin: at what takes the values' bias away. The activations' `offset` is for one of
+// 2^7.
+template <int kBits, Extra32 kExtra>
+static INFERD_INLINE __m256i FirstDots(const ActivationBlock32& y) {
+  return kExtra == Extra32::kBias ? _mm256_set1_epi32(y.offset >> (8 - kBits)) : _mm256_setzero_si256();
+}
+
+// How many sums of two products fit in 16 bits.
+template <int kBits>
+constexpr int kSumsIn16Bits = kBits == 4   ? 8
+                              : kBits == 5 ? 4
+                              : kBits == 6 ? 2
+                                           : 1;
+
+// Sums of two products; `quants`: four activations, in each lane.
+template <int kBits>
+static INFERD_INLINE __m256i Pairs(__m256i values, __m256i quants) {
+  if constexpr (kBits < 8) return _mm256_maddubs_epi16(values, quants);
+  return _mm256_maddubs_epi16(_mm256_abs_epi8(values), _mm256_sign_epi8(quants, values));
+}
+
+}  // namespace inferd::kernels::avx2

@@ -1,0 +1,43 @@
+// The integer products of the avxvnni variant. Not for files that are compiled without it.
+#pragma once
+
+#include "kernels/activations.h"
+#include "kernels/x86_avx2/tile_parts.h"
+#include "kernels/x86_avxvnni/formats.h"
+
+namespace inferd::kernels::avxvnni {
+
+// Where the dots of a block of 32 begin: at what takes the values' bias away. The activations' `offset` is for one of
+// 2^7; the values of a type of kBits have one of 2^(kBits - 1).
+template <int kBits, Extra32 kExtra>
+static INFERD_INLINE __m256i FirstDots(const ActivationBlock32& y) {
+  return kExtra == Extra32::kAdded ? _mm256_setzero_si256() : _mm256_set1_epi32(y.offset >> (8 - kBits));
+}
+
+// As the unsigned operand of vpdpbusd: signed values get a bias of 128.
+template <int kBits>
+static INFERD_INLINE __m256i Unsigned(__m256i values) {
+  return kBits == 8 ? _mm256_xor_si256(values, _mm256_set1_epi8(static_cast<char>(128))) : values;
+}
+
+// Sum of the block's minimums times the activations' sums of each group.
+template <int kGroup>
+static INFERD_INLINE __m256i LowSum(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half) {
+  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
+  __m256i low = _mm256_setzero_si256();
+#pragma GCC unroll 8
+  for (int pair = 0; pair < 128 / kGroup; ++pair) {
+    low = _mm256_dpwssd_avx_epi32(low, avx2::LoadHalf(weights.minimums[pair], half),
+                                  avx2::BroadcastDword(activation_sums + 2 * pair));
+  }
+  return low;
+}
+
+// total + dot * scale, of which `scale` has two in each lane. A dot that fits in int16 is multiplied and added at once.
+template <bool kNarrow>
+static INFERD_INLINE __m256i AddProduct(__m256i total, __m256i dot, __m256i scale) {
+  if constexpr (kNarrow) return _mm256_dpwssd_avx_epi32(total, dot, _mm256_srli_epi32(scale, 16));
+  return _mm256_add_epi32(total, _mm256_mullo_epi32(dot, _mm256_srai_epi32(scale, 16)));
+}
+
+}  // namespace inferd::kernels::avxvnni
