@@ -19,19 +19,25 @@ absl::Status ValidateTokens(const std::vector<int32_t>& tokens, const char* fiel
   return absl::OkStatus();
 }
 
+std::string ContextText(const RequestLimits& limits) {
+  return fmt::format("this model's maximum context length is {} tokens", limits.context_tokens);
+}
+
+std::string PoolText(const RequestLimits& limits) {
+  return fmt::format("the KV cache holds {} tokens", limits.pool_tokens);
+}
+
 absl::Status ValidateLength(const GenerationRequest& request, const RequestLimits& limits) {
   const int64_t prompt = static_cast<int64_t>(request.prompt.size());
   const bool generates = request.max_tokens.value_or(1) > 0;
   if (prompt == 0) return InvalidArgument("prompt: it has no tokens, expected at least 1");
   if (prompt + (generates ? 1 : 0) > limits.context_tokens) {
-    return OutOfRange("prompt: this model's maximum context length is {} tokens, but the prompt has {} tokens",
-                      limits.context_tokens, prompt);
+    return OutOfRange("prompt: {}, but the prompt has {} tokens", ContextText(limits), prompt);
   }
   const int64_t output = request.overflow.slide ? (generates ? 1 : 0) : request.max_tokens.value_or(1);
   const int64_t wanted = prompt + std::min<int64_t>(output, limits.context_tokens - prompt);
   if (wanted > limits.pool_tokens) {
-    return OutOfRange("prompt: the KV cache holds {} tokens, but prompt and max_tokens together have {} tokens",
-                      limits.pool_tokens, wanted);
+    return OutOfRange("prompt: {}, but prompt and max_tokens together have {} tokens", PoolText(limits), wanted);
   }
   return absl::OkStatus();
 }
@@ -105,9 +111,7 @@ absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& li
 }
 
 std::string WindowText(const RequestLimits& limits) {
-  return limits.context_tokens <= limits.pool_tokens
-             ? fmt::format("this model's maximum context length is {} tokens", limits.context_tokens)
-             : fmt::format("the KV cache holds {} tokens", limits.pool_tokens);
+  return limits.context_tokens <= limits.pool_tokens ? ContextText(limits) : PoolText(limits);
 }
 
 int64_t MostTokens(const GenerationRequest& request, const RequestLimits& limits) {
