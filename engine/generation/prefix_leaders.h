@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "engine/scheduler/scheduler.h"
+#include "engine/scheduler/sequence.h"
 
 namespace inferd::engine {
 
@@ -23,12 +23,13 @@ class PrefixLeaders {
   void HandOver(const scheduler::Heir& heir);
 
  private:
-  // The first sequence of each beginning, by a hash of its pages. A false match costs waiting, not correctness.
-  absl::flat_hash_map<uint64_t, scheduler::SequenceId> leaders_;
   struct Led {
     uint64_t hash;
     size_t tokens;
   };
+
+  // The first sequence of each beginning, by a hash of its pages. A false match costs waiting, not correctness.
+  absl::flat_hash_map<uint64_t, scheduler::SequenceId> leaders_;
   absl::flat_hash_map<scheduler::SequenceId, std::vector<Led>> led_;
 };
 

@@ -119,7 +119,7 @@ Load Scheduler::load() const {
     load.prefill_tokens += pending;
     its_class.prompts.Add(pending);
   }
-  load.free_blocks = FreeBlocks(load.running_sequences);
+  load.free_blocks = FreeBlocks();
   return load;
 }
 
@@ -221,18 +221,16 @@ void Scheduler::AdmitWaiting(StepPlan& plan) {
   for (Queue waiting = Waiting(); !waiting.empty(); waiting.pop()) {
     Sequence* sequence = waiting.top().second;
     if (WaitsForLeader(*sequence)) continue;
-    int64_t running = CountRunning();
-    while (running >= options_.max_sequences || !Admit(*sequence, running)) {
-      if (running == 0) {
+    while (CountRunning() >= options_.max_sequences || !Admit(*sequence)) {
+      if (CountRunning() == 0) {
         if (memory_.ReleaseOthers(kBestPriority)) continue;
         plan.oversized.push_back(sequence->spec.id);
         Cancel(sequence->spec.id);
         break;
       }
-      const bool lacks_room = running < options_.max_sequences;
+      const bool lacks_room = CountRunning() < options_.max_sequences;
       if (lacks_room && memory_.ReleaseOthers(EffectivePriority(*sequence) + 1)) continue;
-      if (!Displace(*sequence, running, plan)) return;  // nobody behind it may pass: it would never find room
-      --running;
+      if (!Displace(*sequence, plan)) return;  // nobody behind it may pass: it would never find room
     }
   }
 }
@@ -307,8 +305,8 @@ void Scheduler::AddWork(Sequence& sequence, int64_t count, StepPlan& plan) {
 // --------------------------------------------------------------------------------------------------------- the memory
 
 // Beside the rest of the running prompts, and a page more for each running sequence to grow.
-int64_t Scheduler::FreeBlocks(int64_t running) const {
-  int64_t blocks = memory_.AvailableBlocks() - running * memory_.BlocksFor(1);
+int64_t Scheduler::FreeBlocks() const {
+  int64_t blocks = memory_.AvailableBlocks() - CountRunning() * memory_.BlocksFor(1);
   for (const Sequence* sequence : running_) {
     if (sequence->state != SequenceState::kPrefill) continue;
     blocks -= std::max<int64_t>(memory_.BlocksFor(sequence->tokens) - memory_.BlocksFor(sequence->computed), 0);
@@ -330,12 +328,12 @@ std::vector<int64_t> Scheduler::FreedBlocks(const Ranked& in_order) const {
 }
 
 // Beside others there must be room for the whole prompt and for each running sequence to grow.
-bool Scheduler::Admit(Sequence& sequence, int64_t running) {
+bool Scheduler::Admit(Sequence& sequence) {
   const SequenceId id = sequence.spec.id;
   const int64_t cached = memory_.Start(sequence.spec);
   if (cached < 0) return false;
   const int64_t needed = std::max<int64_t>(memory_.BlocksFor(sequence.tokens) - memory_.BlocksFor(cached), 0);
-  if (running > 0 && needed > FreeBlocks(running)) {
+  if (CountRunning() > 0 && needed > FreeBlocks()) {
     memory_.Release(id);
     return false;
   }
@@ -350,10 +348,10 @@ bool Scheduler::Admit(Sequence& sequence, int64_t running) {
 
 // The last in rank of those running gives way, if its priority is worse than that of a waiting sequence, and if all
 // such together make room for that.
-bool Scheduler::Displace(const Sequence& by, int64_t running, StepPlan& plan) {
+bool Scheduler::Displace(const Sequence& by, StepPlan& plan) {
   const Ranked ranked = Running();
   if (ranked.empty() || EffectivePriority(*ranked.back()) <= EffectivePriority(by)) return false;
-  int64_t blocks = FreeBlocks(running);
+  int64_t blocks = FreeBlocks();
   Ranked victims(ranked.rbegin(), ranked.rend());
   std::erase_if(victims, [&](const Sequence* s) { return EffectivePriority(*s) <= EffectivePriority(by); });
   for (int64_t freed : FreedBlocks(victims)) blocks += freed;

@@ -61,12 +61,6 @@ struct StepPlan {
   StepShape shape;
 };
 
-// A sequence computes the beginning that others share in place of one that was cancelled.
-struct Heir {
-  SequenceId leader, heir;
-  int64_t tokens;  // that they have in common
-};
-
 class Scheduler {
  public:
   // `memory` must outlive the scheduler.
@@ -127,10 +121,10 @@ class Scheduler {
   bool WaitsForLeader(const Sequence& sequence) const;
   Stops StopsForFollowers() const;
   int64_t TokensToStop(const Sequence& sequence, const Stops& stops) const;
-  bool Admit(Sequence& sequence, int64_t running);
-  bool Displace(const Sequence& by, int64_t running, StepPlan& plan);
+  bool Admit(Sequence& sequence);
+  bool Displace(const Sequence& by, StepPlan& plan);
   bool ReserveOrPreempt(Sequence& sequence, int64_t tokens, StepPlan& plan);
-  int64_t FreeBlocks(int64_t running) const;
+  int64_t FreeBlocks() const;
   void AddRunning(Load& load) const;
   std::vector<int64_t> FreedBlocks(const Ranked& in_order) const;
   void AddWork(Sequence& sequence, int64_t count, StepPlan& plan);

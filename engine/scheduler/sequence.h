@@ -24,6 +24,12 @@ struct SharedPrefix {
   int64_t end() const { return tokens + tail; }
 };
 
+// A sequence computes the beginning that others share in place of one that was cancelled.
+struct Heir {
+  SequenceId leader, heir;
+  int64_t tokens;  // that they have in common
+};
+
 struct SequenceSpec {
   SequenceId id = 0;
   int64_t tokens = 0;        // known so far: the prompt, and what a resumed request had generated; >= 1
