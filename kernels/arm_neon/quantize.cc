@@ -19,18 +19,23 @@ struct Isa {
   }
 
   static panels::HalfSums Round32(const float* x, float factor, int8_t* out) {
-    const int32_t first = Round16(x, factor, out);
-    return {first, Round16(x + 16, factor, out + 16)};
+    const Sums first = Round16(x, factor, out), last = Round16(x + 16, factor, out + 16);
+    return {first.values, last.values, first.magnitudes, last.magnitudes};
   }
 
  private:
-  static int32_t Round16(const float* x, float factor, int8_t* out) {
+  struct Sums {
+    int32_t values, magnitudes;
+  };
+
+  static Sums Round16(const float* x, float factor, int8_t* out) {
     int32x4_t rounded[4];
     for (int i = 0; i < 4; ++i) rounded[i] = vcvtnq_s32_f32(vmulq_n_f32(vld1q_f32(x + 4 * i), factor));
     const int16x8_t low = vcombine_s16(vmovn_s32(rounded[0]), vmovn_s32(rounded[1]));
     const int16x8_t high = vcombine_s16(vmovn_s32(rounded[2]), vmovn_s32(rounded[3]));
-    vst1q_s8(out, vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
-    return vaddvq_s32(vaddq_s32(vaddq_s32(rounded[0], rounded[1]), vaddq_s32(rounded[2], rounded[3])));
+    const int8x16_t bytes = vcombine_s8(vmovn_s16(low), vmovn_s16(high));
+    vst1q_s8(out, bytes);
+    return {vaddlvq_s8(bytes), vaddlvq_s8(vabsq_s8(bytes))};
   }
 };
 

@@ -70,9 +70,10 @@ struct Tile {
     }
   }
 
+  // Of a block of 32.
   INFERD_INLINE void AddScaled(int q, int t, const float* weight_scale, int32x4_t dot) {
-    const float32x4_t scale = vmulq_n_f32(vld1q_f32(weight_scale + 4 * q), y[t]->scale);
-    sums[q][t] = vfmaq_f32(sums[q][t], scale, vcvtq_f32_s32(dot));
+    const float32x4_t scaled = vmulq_n_f32(vcvtq_f32_s32(dot), y[t]->scale);
+    sums[q][t] = vfmaq_f32(sums[q][t], vld1q_f32(weight_scale + 4 * q), scaled);
   }
 };
 
@@ -134,12 +135,13 @@ void Run256(const TileArguments& a) {
       });
     }
     ForEach<kTokens>([&](int q, int t) __attribute__((always_inline)) {
-      tile.AddScaled(q, t, tile.weights->scale, totals[q][t]);
+      float32x4_t value = vmulq_f32(vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       if constexpr (kKind != TileKind::kSuper16) {
         const float32x4_t low = vcvtq_f32_s32(LowSum<kGroup>(*tile.weights, *tile.y[t], q));
-        const float32x4_t minimum = vmulq_n_f32(vld1q_f32(tile.weights->minimum + 4 * q), tile.y[t]->scale);
-        tile.sums[q][t] = vfmsq_f32(tile.sums[q][t], minimum, low);
+        const float32x4_t minimum = vmulq_f32(vld1q_f32(tile.weights->minimum + 4 * q), low);
+        value = vfmaq_f32(vnegq_f32(minimum), vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       }
+      tile.sums[q][t] = vfmaq_n_f32(tile.sums[q][t], value, tile.y[t]->scale);
     });
     tile.Next();
   }

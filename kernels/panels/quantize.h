@@ -4,7 +4,7 @@
 //   struct Isa {
 //     // The largest bit pattern without sign of n floats, n a multiple of 16: infinities and NaN come through.
 //     static uint32_t LargestMagnitude(const float* x, int n);
-//     // 32 integers nearest to x * factor (ties to even) to out, and the sums of both halves of them.
+//     // 32 integers nearest to x * factor (ties to even) to out; their sums.
 //     static HalfSums Round32(const float* x, float factor, int8_t* out);
 //   };
 //   QuantizeRows<Isa>(format, x, rows, k, out);
@@ -16,21 +16,25 @@
 
 namespace inferd::kernels::panels {
 
+// Of the first and the last 16 of 32 integers.
 struct HalfSums {
   int32_t first, last;
+  int32_t first_magnitudes, last_magnitudes;
 };
 
 struct QuantizeScales {
   float scale, inverse;
 };
 
+inline int32_t Larger(int32_t a, int32_t b) { return a < b ? b : a; }
+
 template <typename Isa>
 QuantizeScales ScalesOf(const float* x, int n) {
-  const uint32_t bits = Isa::LargestMagnitude(x, n);
-  float largest;
-  __builtin_memcpy(&largest, &bits, sizeof(largest));
+  const float largest = __builtin_bit_cast(float, Isa::LargestMagnitude(x, n));
   if (largest < kSmallestMagnitude) return {0.0f, 0.0f};
-  return {largest / 127.0f, 127.0f / largest};
+  if (!(largest < kTooLargeMagnitude)) return {__builtin_nanf(""), 0.0f};
+  const uint32_t scale = __builtin_bit_cast(uint32_t, largest / 127.0f) & ~uint32_t{3};
+  return {__builtin_bit_cast(float, scale), 127.0f / largest};
 }
 
 template <typename Isa>
@@ -39,13 +43,15 @@ void QuantizeBlock(const float* x, ActivationBlock32& block) {
   const HalfSums sums = Isa::Round32(x, scales.inverse, block.quants);
   const int32_t sum = sums.first + sums.last;
   block.scale = scales.scale;
-  block.offset = -128 * sum;
+  block.scaled_zero = -kShiftedZero * scales.scale;
+  block.first = kShiftedZeroBits - 128 * sum;
   block.scaled_sum = scales.scale * static_cast<float>(sum);
 }
 
 template <typename Isa>
 void QuantizeBlock(const float* x, ActivationBlock256& block) {
   const QuantizeScales scales = ScalesOf<Isa>(x, 256);
+  LargestSums largest;
   block.scale = scales.scale;
   for (int i = 0; i < 8; ++i) {
     const HalfSums sums = Isa::Round32(x + 32 * i, scales.inverse, block.quants + 32 * i);
@@ -54,7 +60,11 @@ void QuantizeBlock(const float* x, ActivationBlock256& block) {
     block.sums32[i] = static_cast<int16_t>(sums.first + sums.last);
     block.offsets[2 * i] = -128 * sums.first;
     block.offsets[2 * i + 1] = -128 * sums.last;
+    const int32_t sum = sums.first + sums.last, magnitudes = sums.first_magnitudes + sums.last_magnitudes;
+    largest.magnitudes16 = Larger(largest.magnitudes16, Larger(sums.first_magnitudes, sums.last_magnitudes));
+    largest.one_sign32 = Larger(largest.one_sign32, magnitudes + (sum < 0 ? -sum : sum));
   }
+  block.wide = WideOf(largest);
 }
 
 template <typename Isa>

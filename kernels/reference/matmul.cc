@@ -6,13 +6,14 @@
 //                     and i+1 are added (lane_sum.h).
 //   32-element blocks acc = +0. For each block b, ascending:
 //                       dot = sum of w[i] * q[i] over its 32 (kScale16: over each 16) elements, an exact integer
-//                       acc = fma(weight scale * activation scale, float(dot), acc)
+//                       acc = fma(weight scale, float(dot) * activation scale, acc)
 //                       kScale32Added: acc = fma(added value, activation scaled_sum, acc)
 //   256-element ones  acc = +0. For each block b, ascending:
 //                       dot = sum of scales[j] * (sum of w[i] * q[i] over group j of 16), an exact int32
-//                       acc = fma(weight scale * activation scale, float(dot), acc)
+//                       kSuper: value = weight scale * float(dot)
 //                       kSuperMinimum: low = sum of minimums[j] * (sum of q[i] over group j), an exact int32
-//                       acc = fma(-(weight minimum * activation scale), float(low), acc)
+//                       value = fma(weight scale, float(dot), -(weight minimum * float(low)))
+//                       acc = fma(activation scale, value, acc)
 //
 // w are the integers of integer_block.h, q those of activations.h, float() rounds to nearest even. So one chain of f32
 // runs along a row, which fits any register width with rows (or tokens) in the lanes; everything else is exact and may
@@ -36,24 +37,26 @@ int32_t Dot16(const int8_t* a, const int8_t* b) {
 }
 
 float AddBlock32(ProductKind product, const IntegerBlock& weights, int first, const ActivationBlock32& y, float acc) {
-  const float scale = weights.group_scales[first / 16] * y.scale;
+  const float scale = weights.group_scales[first / 16];
   const int32_t dot0 = Dot16(weights.values + first, y.quants);
   const int32_t dot1 = Dot16(weights.values + first + 16, y.quants + 16);
   if (product == ProductKind::kScale16) {
-    const float scale1 = weights.group_scales[first / 16 + 1] * y.scale;
-    return std::fma(scale1, static_cast<float>(dot1), std::fma(scale, static_cast<float>(dot0), acc));
+    acc = std::fma(scale, static_cast<float>(dot0) * y.scale, acc);
+    return std::fma(weights.group_scales[first / 16 + 1], static_cast<float>(dot1) * y.scale, acc);
   }
-  acc = std::fma(scale, static_cast<float>(dot0 + dot1), acc);
+  acc = std::fma(scale, static_cast<float>(dot0 + dot1) * y.scale, acc);
   return product == ProductKind::kScale32Added ? std::fma(weights.added, y.scaled_sum, acc) : acc;
 }
 
 float AddBlock256(ProductKind product, const IntegerBlock& weights, const ActivationBlock256& y, float acc) {
   int32_t dot = 0, low = 0;
   for (int j = 0; j < 16; ++j) dot += weights.scales[j] * Dot16(weights.values + 16 * j, y.quants + 16 * j);
-  acc = std::fma(weights.scale * y.scale, static_cast<float>(dot), acc);
-  if (product != ProductKind::kSuperMinimum) return acc;
+  if (product != ProductKind::kSuperMinimum) {
+    return std::fma(y.scale, weights.scale * static_cast<float>(dot), acc);
+  }
   for (int j = 0; j < 16; ++j) low += weights.minimums[j] * y.sums16[j];
-  return std::fma(-(weights.minimum * y.scale), static_cast<float>(low), acc);
+  const float minimum = weights.minimum * static_cast<float>(low);
+  return std::fma(y.scale, std::fma(weights.scale, static_cast<float>(dot), -minimum), acc);
 }
 
 float FloatProduct(TensorType type, const uint8_t* row, const float* x, int64_t k) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "kernels/activations.h"
 #include "kernels/reference/products.h"
@@ -25,11 +26,15 @@ int8_t RoundToInt8(float x) {
 // Writes n integers and returns their scale.
 float Quantize(const float* x, int n, int8_t* quants) {
   const float largest = LargestMagnitude(x, n);
-  const bool zero = largest < kSmallestMagnitude;
-  const float inverse = zero ? 0.0f : 127.0f / largest;
+  const bool zero = largest < kSmallestMagnitude, too_large = !(largest < kTooLargeMagnitude);
+  const float inverse = zero || too_large ? 0.0f : 127.0f / largest;
   for (int i = 0; i < n; ++i) quants[i] = RoundToInt8(x[i] * inverse);
-  return zero ? 0.0f : largest / 127.0f;
+  if (zero) return 0.0f;
+  if (too_large) return std::numeric_limits<float>::quiet_NaN();
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(largest / 127.0f) & ~uint32_t{3});
 }
+
+int32_t Magnitude(int32_t value) { return value < 0 ? -value : value; }
 
 int32_t Sum(const int8_t* quants, int n) {
   int32_t sum = 0;
@@ -37,20 +42,34 @@ int32_t Sum(const int8_t* quants, int n) {
   return sum;
 }
 
+int32_t MagnitudeSum(const int8_t* quants, int n) {
+  int32_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += Magnitude(quants[i]);
+  return sum;
+}
+
 void QuantizeBlock32(const float* x, ActivationBlock32& block) {
   block.scale = Quantize(x, 32, block.quants);
   const int32_t sum = Sum(block.quants, 32);
-  block.offset = -128 * sum;
+  block.scaled_zero = -kShiftedZero * block.scale;
+  block.first = kShiftedZeroBits - 128 * sum;
   block.scaled_sum = block.scale * static_cast<float>(sum);
 }
 
 void QuantizeBlock256(const float* x, ActivationBlock256& block) {
   block.scale = Quantize(x, 256, block.quants);
+  LargestSums largest;
   for (int i = 0; i < 16; ++i) {
     block.sums16[i] = static_cast<int16_t>(Sum(block.quants + 16 * i, 16));
     block.offsets[i] = -128 * block.sums16[i];
+    largest.magnitudes16 = std::max(largest.magnitudes16, MagnitudeSum(block.quants + 16 * i, 16));
   }
-  for (int i = 0; i < 8; ++i) block.sums32[i] = static_cast<int16_t>(block.sums16[2 * i] + block.sums16[2 * i + 1]);
+  for (int i = 0; i < 8; ++i) {
+    const int32_t sum = Sum(block.quants + 32 * i, 32);
+    block.sums32[i] = static_cast<int16_t>(sum);
+    largest.one_sign32 = std::max(largest.one_sign32, MagnitudeSum(block.quants + 32 * i, 32) + Magnitude(sum));
+  }
+  block.wide = WideOf(largest);
 }
 
 }  // namespace

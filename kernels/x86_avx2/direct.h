@@ -37,12 +37,9 @@ void Direct256(const uint8_t* rows, size_t stride, const uint8_t* next, const Ti
                                                               Load(block.scales[4 * first / Type::kGroup], 0));
           });
       const __m256i low = Products::template Low<Type::kGroup>(block, y[b]);
-      const __m256 y_scale = _mm256_set1_ps(y[b].scale);
       if constexpr (Type::kExtra == Extra256::kBias) total = _mm256_sub_epi32(total, low);
-      sum = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_load_ps(block.scale), y_scale), _mm256_cvtepi32_ps(total), sum);
-      if constexpr (Type::kExtra == Extra256::kMinimum) {
-        sum = _mm256_fnmadd_ps(_mm256_mul_ps(_mm256_load_ps(block.minimum), y_scale), _mm256_cvtepi32_ps(low), sum);
-      }
+      const __m256 value = ScaledValue<Type::kExtra>(block.scale, block.minimum, total, low);
+      sum = _mm256_fmadd_ps(value, _mm256_set1_ps(y[b].scale), sum);
     }
     _mm256_storeu_ps(a.out[0] + 8 * half, sum);
   }
@@ -78,8 +75,7 @@ void Direct32(const uint8_t* rows, size_t stride, const uint8_t* next, const Til
             dots = Products::template Add<kLayout.bits>(dots, values, y[b].quants + 4 * first);
           });
       const __m256i words = Load(header.words, 0);
-      const __m256 scale = _mm256_mul_ps(LowHalves(words), _mm256_set1_ps(y[b].scale));
-      sum = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(dots), sum);
+      sum = _mm256_fmadd_ps(LowHalves(words), ScaledDot(dots, y[b]), sum);
       if constexpr (kLayout.extra == Extra32::kAdded) {
         sum = _mm256_fmadd_ps(HighHalves(words), _mm256_set1_ps(y[b].scaled_sum), sum);
       }

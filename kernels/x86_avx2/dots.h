@@ -7,11 +7,10 @@
 
 namespace inferd::kernels::avx2 {
 
-// Where the dots of a block of 32 begin: at what takes the values' bias away. The activations' `offset` is for one of
-// 2^7.
+// Where the dots of a block of 32 begin; values of eight bits have no bias.
 template <int kBits, Extra32 kExtra>
 static INFERD_INLINE __m256i FirstDots(const ActivationBlock32& y) {
-  return kExtra == Extra32::kBias ? _mm256_set1_epi32(y.offset >> (8 - kBits)) : _mm256_setzero_si256();
+  return kExtra == Extra32::kBias ? BiasedFirst<kBits>(y) : _mm256_set1_epi32(kShiftedZeroBits);
 }
 
 // How many sums of two products fit in 16 bits.

@@ -23,21 +23,27 @@ struct Isa {
   }
 
   static panels::HalfSums Round32(const float* x, float factor, int8_t* out) {
-    const int32_t first = Round16(x, factor, out);
-    return {first, Round16(x + 16, factor, out + 16)};
+    const __m256i first = Round16(x, factor, out), last = Round16(x + 16, factor, out + 16);
+    const __m256i pairs = _mm256_hadd_epi32(first, last);
+    const __m256i low =
+        _mm256_hadd_epi32(pairs, pairs);  // sums of the first and last: of the values, of the magnitudes
+    const int64_t sums = _mm256_extract_epi64(low, 0), magnitudes = _mm256_extract_epi64(low, 2);
+    return {static_cast<int32_t>(sums), static_cast<int32_t>(sums >> 32), static_cast<int32_t>(magnitudes),
+            static_cast<int32_t>(magnitudes >> 32)};
   }
 
  private:
-  static int32_t Round16(const float* x, float factor, int8_t* out) {
+  // Four lanes with parts of the sum, and four with parts of the magnitudes' sum.
+  static __m256i Round16(const float* x, float factor, int8_t* out) {
     const __m256 factors = _mm256_set1_ps(factor);
     const __m256i low = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), factors));
     const __m256i high = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), factors));
     const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8);
-    _mm_storeu_si128((__m128i*)out, _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
-    const __m256i sums = _mm256_add_epi32(low, high);
-    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
-    return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128((__m128i*)out, bytes);
+    const __m128i ones = _mm_set1_epi8(1), magnitudes = _mm_abs_epi8(bytes);
+    const __m256i pairs = _mm256_set_m128i(_mm_maddubs_epi16(magnitudes, ones), _mm_maddubs_epi16(ones, bytes));
+    return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
   }
 };
 

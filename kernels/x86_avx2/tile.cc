@@ -59,7 +59,7 @@ void Run32(const TileArguments& a) {
                            __attribute__((always_inline)) { dots[h][t] = FirstDots<kBits, kExtra>(*tile.y[t]); });
       tile.template AddDots<kBits, 8 / kParts>(part * 4, ones, dots);
       ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-        tile.AddScaled(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
+        tile.AddScaled32(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
         if constexpr (kExtra == Extra32::kAdded) {
           tile.AddAdded(h, t);
         }
@@ -82,13 +82,10 @@ void Run256(const TileArguments& a) {
       tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), scales, dots);
     }
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-      if constexpr (kExtra == Extra256::kBias) {
-        dots[h][t] = _mm256_sub_epi32(dots[h][t], LowSum<kGroup>(*tile.weights, *tile.y[t], h));
-      }
-      tile.AddScaled(h, t, tile.weights->scale, dots[h][t]);
-      if constexpr (kExtra == Extra256::kMinimum) {
-        tile.AddMinimum(h, t, LowSum<kGroup>(*tile.weights, *tile.y[t], h));
-      }
+      __m256i low = _mm256_setzero_si256();
+      if constexpr (kExtra != Extra256::kNone) low = LowSum<kGroup>(*tile.weights, *tile.y[t], h);
+      if constexpr (kExtra == Extra256::kBias) dots[h][t] = _mm256_sub_epi32(dots[h][t], low);
+      tile.template AddScaled256<kExtra>(h, t, dots[h][t], low);
     });
     tile.Next();
   }

@@ -6,6 +6,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/panels/panel.h"
+#include "kernels/x86_avx2/formats.h"
 
 #define INFERD_INLINE inline __attribute__((always_inline))
 
@@ -27,6 +28,29 @@ static INFERD_INLINE void ForEach(const F& f) {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) f(h, t);
   }
+}
+
+// Where the dots of a block of 32 begin: at what takes the values' bias away, and at kShiftedZeroBits. The activations'
+// `first` is for a bias of 2^7; the values of a type of kBits have one of 2^(kBits - 1).
+template <int kBits>
+static INFERD_INLINE __m256i BiasedFirst(const ActivationBlock32& y) {
+  constexpr int kShift = 8 - kBits;
+  return _mm256_set1_epi32((y.first >> kShift) + (kShiftedZeroBits - (kShiftedZeroBits >> kShift)));
+}
+
+// dot * scale
+static INFERD_INLINE __m256 ScaledDot(__m256i dot, const ActivationBlock32& y) {
+  return _mm256_fmadd_ps(_mm256_castsi256_ps(dot), _mm256_set1_ps(y.scale), _mm256_set1_ps(y.scaled_zero));
+}
+
+// The value of eight rows' dots with a block of 256. low, where there are minimums: the sum of these times the
+// activations' sums.
+template <Extra256 kExtra>
+static INFERD_INLINE __m256 ScaledValue(const float* scale, const float* minimum, __m256i dot, __m256i low) {
+  const __m256 dots = _mm256_cvtepi32_ps(dot);
+  if constexpr (kExtra != Extra256::kMinimum) return _mm256_mul_ps(_mm256_load_ps(scale), dots);
+  const __m256 lows = _mm256_mul_ps(_mm256_load_ps(minimum), _mm256_cvtepi32_ps(low));
+  return _mm256_fmsub_ps(_mm256_load_ps(scale), dots, lows);
 }
 
 // Sum of the block's minimums times the activations' sums of each group.
@@ -76,22 +100,22 @@ struct TileParts {
                          __attribute__((always_inline)) { _mm256_storeu_ps(a.out[t] + 8 * h, sums[h][t]); });
   }
 
-  INFERD_INLINE void AddScaled(int h, int t, const float* weight_scale, __m256i dot) {
-    const __m256 scale = _mm256_mul_ps(_mm256_load_ps(weight_scale + 8 * h), _mm256_set1_ps(y[t]->scale));
-    sums[h][t] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(dot), sums[h][t]);
+  // Of a block of 32, whose dot began at FirstDots.
+  INFERD_INLINE void AddScaled32(int h, int t, const float* weight_scale, __m256i dot) {
+    sums[h][t] = _mm256_fmadd_ps(_mm256_load_ps(weight_scale + 8 * h), ScaledDot(dot, *y[t]), sums[h][t]);
   }
 
-  // Of 32-element blocks with an added value: that times the activations' sum.
+  // Of those with an added value: that times the activations' sum.
   INFERD_INLINE void AddAdded(int h, int t) {
     const __m256 added = _mm256_load_ps(weights->second + 8 * h);
     sums[h][t] = _mm256_fmadd_ps(added, _mm256_set1_ps(y[t]->scaled_sum), sums[h][t]);
   }
 
-  // Of 256-element blocks with minimums: takes away `low`, the sum of minimums times the activations' sums.
-  INFERD_INLINE void AddMinimum(int h, int t, __m256i low) {
-    const __m256 minimum = _mm256_load_ps(weights->minimum + 8 * h);
-    const __m256 scaled = _mm256_mul_ps(minimum, _mm256_set1_ps(y[t]->scale));
-    sums[h][t] = _mm256_fnmadd_ps(scaled, _mm256_cvtepi32_ps(low), sums[h][t]);
+  // Of a block of 256; `low` as for ScaledValue.
+  template <Extra256 kExtra>
+  INFERD_INLINE void AddScaled256(int h, int t, __m256i dot, __m256i low) {
+    const __m256 value = ScaledValue<kExtra>(weights->scale + 8 * h, weights->minimum + 8 * h, dot, low);
+    sums[h][t] = _mm256_fmadd_ps(value, _mm256_set1_ps(y[t]->scale), sums[h][t]);
   }
 };
 

@@ -40,8 +40,11 @@ static INFERD_INLINE void Direct256(const uint8_t* rows, size_t stride, const ui
         rows, stride, next, [&](int first, const __m512i(&values)[8]) __attribute__((always_inline)) {
           total = AddGroups<Type::kGroup, Type::kSigned>(total, first, values, block, *tile.y[0]);
         });
-    tile.AddScaled(0, 0, block.scale, total);
-    if constexpr (!Type::kSigned) tile.template AddMinimum<Type::kGroup>(0, 0);
+    if constexpr (Type::kSigned) {
+      tile.AddScaled256(0, 0, total);
+    } else {
+      tile.template AddScaledAndMinimum<Type::kGroup>(0, 0, total);
+    }
     tile.NextActivations();
   }
   tile.Finish(a);

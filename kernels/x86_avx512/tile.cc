@@ -15,12 +15,12 @@ void Tile32(const TileArguments& a) {
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m512i dots[kPanels][kTokens];
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      dots[p][t] = kSigned ? _mm512_set1_epi32(tile.y[t]->offset) : _mm512_setzero_si512();
+      dots[p][t] = _mm512_set1_epi32(kSigned ? tile.y[t]->first : kShiftedZeroBits);
     });
     tile.PrefetchLines();
     tile.template AddDots<8>(0, dots);
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      tile.AddScaled(p, t, tile.weights[p]->scale, dots[p][t]);
+      tile.AddScaled32(p, t, _mm512_load_ps(tile.weights[p]->scale), dots[p][t]);
       if constexpr (!kSigned) {
         const __m512 added = _mm512_load_ps(tile.weights[p]->second);
         tile.sums[p][t] = _mm512_fmadd_ps(added, _mm512_set1_ps(tile.y[t]->scaled_sum), tile.sums[p][t]);
@@ -35,7 +35,7 @@ void Tile32(const TileArguments& a) {
 template <int kPanels, int kTokens>
 void Tile16(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kPanels, kTokens> tile(a);
-  const __m512i bias = _mm512_set1_epi8(static_cast<char>(128));
+  const __m512i bias = _mm512_set1_epi8(static_cast<char>(128)), zero = _mm512_set1_epi32(kShiftedZeroBits);
   for (int64_t b = 0; b < a.blocks; ++b) {
     for (int half = 0; half < 2; ++half) {
       if (half == 0) tile.PrefetchLines();
@@ -46,11 +46,11 @@ void Tile16(const TileArguments& a) {
           biased_sums[t] = _mm512_dpbusd_epi32(biased_sums[t], bias, BroadcastDword(tile.y[t]->quants + 4 * c));
         }
       }
-      ForEach<kPanels, kTokens>(
-          [&](int p, int t) { dots[p][t] = _mm512_sub_epi32(_mm512_setzero_si512(), biased_sums[t]); });
+      ForEach<kPanels, kTokens>([&](int p, int t) { dots[p][t] = _mm512_sub_epi32(zero, biased_sums[t]); });
       tile.template AddDots<4>(4 * half, dots);
       ForEach<kPanels, kTokens>([&](int p, int t) {
-        tile.AddScaled(p, t, half == 0 ? tile.weights[p]->scale : tile.weights[p]->second, dots[p][t]);
+        const float* scale = half == 0 ? tile.weights[p]->scale : tile.weights[p]->second;
+        tile.AddScaled32(p, t, _mm512_load_ps(scale), dots[p][t]);
       });
     }
     tile.Next();
@@ -58,39 +58,50 @@ void Tile16(const TileArguments& a) {
   tile.Finish(a);
 }
 
-// Blocks of 256 with an integer scale for each kGroup elements, whose products are summed kDot at a time.
-template <int kGroup, int kDot, Sums kSums, bool kSigned, int kPanels, int kTokens>
+// Of a block of 256: totals += integer scales of kGroup elements times the products' sums.
+template <int kGroup, Sums kSums, bool kSigned, typename Tile, int kPanels, int kTokens>
+INFERD_INLINE void AddGroups(Tile& tile, __m512i (&totals)[kPanels][kTokens]) {
+  for (int group = 0; group < 256 / kGroup; ++group) {
+    if (group * kGroup % 32 == 0) {
+      tile.PrefetchLines();
+      tile.PrefetchActivations(group * kGroup / 32);
+    }
+    __m512i dots[kPanels][kTokens];
+    ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
+      dots[p][t] = _mm512_setzero_si512();
+      if constexpr (kSigned) dots[p][t] = _mm512_set1_epi32(tile.y[t]->offsets[group]);
+    });
+    tile.template AddDots<kGroup / 4>(group * (kGroup / 4), dots);
+    __m512i scales[kPanels];
+#pragma GCC unroll 2
+    for (int p = 0; p < kPanels; ++p) scales[p] = LoadScale<kSums, kSigned>(tile.weights[p]->scales[group]);
+    ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
+      totals[p][t] = AddProduct<kSums>(totals[p][t], dots[p][t], scales[p]);
+    });
+  }
+}
+
+// Blocks of 256 with an integer scale for each kGroup elements, whose products' sums are narrow but in blocks of
+// activations that have a kWide... of kWide.
+template <int kGroup, uint32_t kWide, bool kSigned, int kPanels, int kTokens>
 void Tile256(const TileArguments& a) {
   Tile<PanelBlock256, ActivationBlock256, kPanels, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m512i totals[kPanels][kTokens];
     ForEach<kPanels, kTokens>([&](int p, int t)
                                   __attribute__((always_inline)) { totals[p][t] = _mm512_setzero_si512(); });
-    for (int sum = 0; sum < 256 / kDot; ++sum) {
-      if (sum * kDot % 32 == 0) {
-        tile.PrefetchLines();
-        tile.PrefetchActivations(sum * kDot / 32);
-      }
-      __m512i dots[kPanels][kTokens];
-      ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-        dots[p][t] = _mm512_setzero_si512();
-        if constexpr (kSigned) dots[p][t] = _mm512_set1_epi32(tile.y[t]->offsets[sum]);
-      });
-      tile.template AddDots<kDot / 4>(sum * (kDot / 4), dots);
-      __m512i scales[kPanels];
-#pragma GCC unroll 2
-      for (int p = 0; p < kPanels; ++p) scales[p] = LoadScale<kSums>(tile.weights[p]->scales[sum * kDot / kGroup]);
-      ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-        totals[p][t] = AddProduct<kSums>(totals[p][t], dots[p][t], scales[p]);
-      });
+    if (AnyWide<kWide>(tile.y)) {
+      AddGroups<kGroup, Sums::kWide, kSigned>(tile, totals);
+    } else {
+      AddGroups<kGroup, Sums::kNarrow, kSigned>(tile, totals);
     }
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      tile.AddScaled(p, t, tile.weights[p]->scale, totals[p][t]);
+      if constexpr (kSigned) {
+        tile.AddScaled256(p, t, totals[p][t]);
+      } else {
+        tile.template AddScaledAndMinimum<kGroup>(p, t, totals[p][t]);
+      }
     });
-    if constexpr (!kSigned) {
-      ForEach<kPanels, kTokens>([&](int p, int t)
-                                    __attribute__((always_inline)) { tile.template AddMinimum<kGroup>(p, t); });
-    }
     tile.Next();
   }
   tile.Finish(a);
@@ -106,15 +117,17 @@ constexpr TileFunction OfKind() {
     case TileKind::kSigned16:
       return Tile16<kPanels, kTokens>;
     case TileKind::kSuperSigned16:
-      return Tile256<16, 16, Sums::kWide, true, kPanels, kTokens>;
+      return Tile256<16, kAlwaysWide, true, kPanels, kTokens>;
+    case TileKind::kSuperSigned6Bits16:
+      return Tile256<16, kWideSigned6, true, kPanels, kTokens>;
     case TileKind::kSuperNarrow16:
-      return Tile256<16, 16, Sums::kNarrow, true, kPanels, kTokens>;
+      return Tile256<16, kNeverWide, true, kPanels, kTokens>;
     case TileKind::kSuperMinimum16:
-      return Tile256<16, 16, Sums::kNarrow, false, kPanels, kTokens>;
-    case TileKind::kSuperMinimum32:
-      return Tile256<32, 32, Sums::kWide, false, kPanels, kTokens>;
-    case TileKind::kSuperMinimumHalves32:
-      return Tile256<32, 16, Sums::kNarrow, false, kPanels, kTokens>;
+      return Tile256<16, kNeverWide, false, kPanels, kTokens>;
+    case TileKind::kSuperMinimum4Bits32:
+      return Tile256<32, kWideUnsigned4, false, kPanels, kTokens>;
+    case TileKind::kSuperMinimum5Bits32:
+      return Tile256<32, kWideUnsigned5, false, kPanels, kTokens>;
   }
   return nullptr;
 }
@@ -150,9 +163,10 @@ template TileFunction TileOf<TileKind::kSigned32>(int, int);
 template TileFunction TileOf<TileKind::kUnsigned32Added>(int, int);
 template TileFunction TileOf<TileKind::kSigned16>(int, int);
 template TileFunction TileOf<TileKind::kSuperSigned16>(int, int);
+template TileFunction TileOf<TileKind::kSuperSigned6Bits16>(int, int);
 template TileFunction TileOf<TileKind::kSuperNarrow16>(int, int);
 template TileFunction TileOf<TileKind::kSuperMinimum16>(int, int);
-template TileFunction TileOf<TileKind::kSuperMinimum32>(int, int);
-template TileFunction TileOf<TileKind::kSuperMinimumHalves32>(int, int);
+template TileFunction TileOf<TileKind::kSuperMinimum4Bits32>(int, int);
+template TileFunction TileOf<TileKind::kSuperMinimum5Bits32>(int, int);
 
 }  // namespace inferd::kernels::avx512

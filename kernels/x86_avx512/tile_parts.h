@@ -21,10 +21,11 @@ static INFERD_INLINE __m512i BroadcastDword(const void* p) {
 // vpdpwssd multiplies them and adds to the total at once: what stands in the high half of their lanes meets a zero.
 enum class Sums : uint8_t { kWide, kNarrow };
 
-template <Sums kSums>
+template <Sums kSums, bool kSigned>
 static INFERD_INLINE __m512i LoadScale(const int32_t* scale) {
   constexpr __mmask32 kLowHalves = 0x55555555u;
-  return kSums == Sums::kNarrow ? _mm512_maskz_loadu_epi16(kLowHalves, scale) : _mm512_load_si512(scale);
+  const bool masked = kSums == Sums::kNarrow && kSigned;  // the high halves of others are zero already
+  return masked ? _mm512_maskz_loadu_epi16(kLowHalves, scale) : _mm512_load_si512(scale);
 }
 
 // total + sum * scale
@@ -112,26 +113,34 @@ struct Tile {
     }
   }
 
-  INFERD_INLINE void AddScaled(int p, int t, __m512 weight_scale, __m512i dot) {
-    const __m512 scale = _mm512_mul_ps(weight_scale, _mm512_set1_ps(y[t]->scale));
-    sums[p][t] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(dot), sums[p][t]);
-  }
-  INFERD_INLINE void AddScaled(int p, int t, const float* weight_scale, __m512i dot) {
-    AddScaled(p, t, _mm512_load_ps(weight_scale), dot);
+  // Of a block of 32, whose dot began at kShiftedZeroBits.
+  INFERD_INLINE void AddScaled32(int p, int t, __m512 weight_scale, __m512i dot) {
+    const __m512 shifted = _mm512_castsi512_ps(dot);
+    const __m512 scaled = _mm512_fmadd_ps(shifted, _mm512_set1_ps(y[t]->scale), _mm512_set1_ps(y[t]->scaled_zero));
+    sums[p][t] = _mm512_fmadd_ps(weight_scale, scaled, sums[p][t]);
   }
 
-  // Of blocks of 256: subtracts the minimums of groups of kGroup elements times the activations' sums.
+  // Of a block of 256.
+  INFERD_INLINE void AddScaled256(int p, int t, __m512i dot) {
+    const __m512 value = _mm512_mul_ps(_mm512_load_ps(weights[p]->scale), _mm512_cvtepi32_ps(dot));
+    sums[p][t] = _mm512_fmadd_ps(value, _mm512_set1_ps(y[t]->scale), sums[p][t]);
+  }
+
+  // Of a block of 256 with minimums of groups of kGroup elements, which the activations' sums multiply.
   template <int kGroup>
-  INFERD_INLINE void AddMinimum(int p, int t) {
+  INFERD_INLINE void AddScaledAndMinimum(int p, int t, __m512i dot) {
     const int16_t* activation_sums = kGroup == 16 ? y[t]->sums16 : y[t]->sums32;
-    __m512i low = _mm512_setzero_si512();
+    __m512i low = _mm512_set1_epi32(kShiftedZeroBits);
 #pragma GCC unroll 8
     for (int pair = 0; pair < 128 / kGroup; ++pair) {
       low = _mm512_dpwssd_epi32(low, _mm512_load_si512(weights[p]->minimums[pair]),
                                 BroadcastDword(activation_sums + 2 * pair));
     }
-    const __m512 minimum = _mm512_mul_ps(_mm512_load_ps(weights[p]->minimum), _mm512_set1_ps(y[t]->scale));
-    sums[p][t] = _mm512_fnmadd_ps(minimum, _mm512_cvtepi32_ps(low), sums[p][t]);
+    const __m512 weight_minimum = _mm512_load_ps(weights[p]->minimum);  // has few bits, as float16
+    const __m512 scaled_zero = _mm512_mul_ps(weight_minimum, _mm512_set1_ps(kShiftedZero));
+    const __m512 minimum = _mm512_fmsub_ps(weight_minimum, _mm512_castsi512_ps(low), scaled_zero);
+    const __m512 value = _mm512_fmsub_ps(_mm512_load_ps(weights[p]->scale), _mm512_cvtepi32_ps(dot), minimum);
+    sums[p][t] = _mm512_fmadd_ps(value, _mm512_set1_ps(y[t]->scale), sums[p][t]);
   }
 };
 

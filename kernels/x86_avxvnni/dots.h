@@ -7,11 +7,10 @@
 
 namespace inferd::kernels::avxvnni {
 
-// Where the dots of a block of 32 begin: at what takes the values' bias away. The activations' `offset` is for one of
-// 2^7; the values of a type of kBits have one of 2^(kBits - 1).
+// Where the dots of a block of 32 begin.
 template <int kBits, Extra32 kExtra>
 static INFERD_INLINE __m256i FirstDots(const ActivationBlock32& y) {
-  return kExtra == Extra32::kAdded ? _mm256_setzero_si256() : _mm256_set1_epi32(y.offset >> (8 - kBits));
+  return kExtra == Extra32::kAdded ? _mm256_set1_epi32(kShiftedZeroBits) : avx2::BiasedFirst<kBits>(y);
 }
 
 // As the unsigned operand of vpdpbusd: signed values get a bias of 128.

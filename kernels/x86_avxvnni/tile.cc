@@ -49,7 +49,7 @@ void Run32(const TileArguments& a) {
                          __attribute__((always_inline)) { dots[h][t] = FirstDots<kBits, kExtra>(*tile.y[t]); });
     tile.template AddDots<kBits, 8>(0, dots);
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-      tile.AddScaled(h, t, tile.weights->scale, dots[h][t]);
+      tile.AddScaled32(h, t, tile.weights->scale, dots[h][t]);
       if constexpr (kExtra == Extra32::kAdded) {
         tile.AddAdded(h, t);
       }
@@ -63,13 +63,13 @@ void Run32(const TileArguments& a) {
 template <int kTokens>
 void Run16(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
-  const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), zero = _mm256_setzero_si256();
+  const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), zero = _mm256_set1_epi32(kShiftedZeroBits);
   for (int64_t b = 0; b < a.blocks; ++b) {
     tile.PrefetchLines();
     for (int part = 0; part < 2; ++part) {
       __m256i biased_sums[kTokens], dots[2][kTokens];
       for (int t = 0; t < kTokens; ++t) {
-        biased_sums[t] = zero;
+        biased_sums[t] = _mm256_setzero_si256();
         for (int c = 4 * part; c < 4 * part + 4; ++c) {
           biased_sums[t] = _mm256_dpbusd_avx_epi32(biased_sums[t], bias, BroadcastDword(tile.y[t]->quants + 4 * c));
         }
@@ -77,7 +77,7 @@ void Run16(const TileArguments& a) {
       ForEach<kTokens>([&](int h, int t) { dots[h][t] = _mm256_sub_epi32(zero, biased_sums[t]); });
       tile.template AddDots<8, 4>(4 * part, dots);
       ForEach<kTokens>([&](int h, int t) {
-        tile.AddScaled(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
+        tile.AddScaled32(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
       });
     }
     tile.Next();
@@ -85,31 +85,49 @@ void Run16(const TileArguments& a) {
   tile.Finish(a);
 }
 
+// Of a block of 256: totals += integer scales of kGroup elements times the products' sums, which are narrow if they fit
+// in 16 bits.
+template <bool kNarrow, int kBits, int kGroup, Extra256 kExtra, typename Tile, int kTokens>
+INFERD_INLINE void AddGroups(Tile& tile, __m256i (&totals)[2][kTokens]) {
+  for (int group = 0; group < 256 / kGroup; ++group) {
+    if (group % (32 / kGroup) == 0) tile.PrefetchLines();
+    __m256i dots[2][kTokens];
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      dots[h][t] = kExtra == Extra256::kMinimum ? _mm256_setzero_si256()
+                                                : _mm256_set1_epi32(tile.y[t]->offsets[group] >> (8 - kBits));
+    });
+    tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), dots);
+    ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
+      totals[h][t] = AddProduct<kNarrow>(totals[h][t], dots[h][t], LoadHalf(tile.weights->scales[group], h));
+    });
+  }
+}
+
+// Which activations make the sums of values of kBits too large for that.
+template <int kBits, int kGroup>
+constexpr uint32_t WideKind() {
+  if (kBits == 4) return kGroup == 16 ? kNeverWide : kWideUnsigned4;
+  if (kBits == 5) return kWideUnsigned5;
+  return kBits == 6 ? kWideSigned6 : kAlwaysWide;
+}
+
 // Blocks of 256 with an integer scale, kept twice as int16, for each kGroup elements.
 template <int kBits, int kGroup, Extra256 kExtra, int kTokens>
 void Run256(const TileArguments& a) {
-  constexpr bool kNarrow = kBits == 4 && kGroup == 16;  // 16 products of values below 16
+  constexpr uint32_t kWide = WideKind<kBits, kGroup>();
   Tile<PanelBlock256, ActivationBlock256, kTokens> tile(a);
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m256i totals[2][kTokens];
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) { totals[h][t] = _mm256_setzero_si256(); });
-    for (int group = 0; group < 256 / kGroup; ++group) {
-      if (group % (32 / kGroup) == 0) tile.PrefetchLines();
-      __m256i dots[2][kTokens];
-      ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-        dots[h][t] = kExtra == Extra256::kMinimum ? _mm256_setzero_si256()
-                                                  : _mm256_set1_epi32(tile.y[t]->offsets[group] >> (8 - kBits));
-      });
-      tile.template AddDots<kBits, kGroup / 4>(group * (kGroup / 4), dots);
-      ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-        totals[h][t] = AddProduct<kNarrow>(totals[h][t], dots[h][t], LoadHalf(tile.weights->scales[group], h));
-      });
+    if (AnyWide<kWide>(tile.y)) {
+      AddGroups<false, kBits, kGroup, kExtra>(tile, totals);
+    } else {
+      AddGroups<true, kBits, kGroup, kExtra>(tile, totals);
     }
     ForEach<kTokens>([&](int h, int t) __attribute__((always_inline)) {
-      tile.AddScaled(h, t, tile.weights->scale, totals[h][t]);
-      if constexpr (kExtra == Extra256::kMinimum) {
-        tile.AddMinimum(h, t, LowSum<kGroup>(*tile.weights, *tile.y[t], h));
-      }
+      __m256i low = _mm256_setzero_si256();
+      if constexpr (kExtra == Extra256::kMinimum) low = LowSum<kGroup>(*tile.weights, *tile.y[t], h);
+      tile.template AddScaled256<kExtra>(h, t, totals[h][t], low);
     });
     tile.Next();
   }
