@@ -44,6 +44,9 @@ struct MatmulArguments {
   float* out;  // [tokens] rows out_stride floats apart; writes columns row_begin..row_end-1
   int64_t out_stride;
   void* scratch;  // matmul_scratch_bytes(type, k) bytes, one per thread
+  // Weights that the thread is likely to read after these, which are asked for while the last rows are multiplied;
+  // nullptr: not known.
+  const void* next = nullptr;
 };
 
 enum class Activation : uint8_t {

@@ -78,7 +78,8 @@ class Product {
 
   void MultiplyDirectly(int64_t row, int64_t blocks) const {
     const int64_t source = a_.activation_rows == nullptr ? 0 : a_.activation_rows[0];
-    const uint8_t* next = row + kPanelRows < a_.row_end ? Row(row + kPanelRows) : Row(row);
+    const uint8_t* next = row + kPanelRows < a_.row_end ? Row(row + kPanelRows) : Next();
+    if (next == nullptr) next = Row(row);
     format_.direct(
         Row(row), a_.weights.row_bytes, next,
         {.blocks = blocks, .activations = {ActivationBlock(source, 0)}, .out = {a_.out + row}, .first = true});
@@ -101,10 +102,11 @@ class Product {
 
   bool TilesPrefetch() const { return Isa::kTilesPrefetch && a_.tokens >= kComputeBoundTokens; }
 
-  // The rows of the next group follow in memory: they are asked for in order, a share with each chunk. Its first byte.
+  // The rows of the next group, which follow in memory, or what the caller reads next: they are asked for in order, a
+  // share with each chunk. Its first byte.
   const uint8_t* NextShare(const Chunk& chunk) const {
-    if (chunk.row + kGroupRows >= a_.row_end) return nullptr;
-    return Row(chunk.row + kGroupRows) + static_cast<size_t>(kGroupRows * chunk.first_block) * weight_bytes_;
+    const uint8_t* next = chunk.row + kGroupRows < a_.row_end ? Row(chunk.row + kGroupRows) : Next();
+    return next == nullptr ? nullptr : next + static_cast<size_t>(kGroupRows * chunk.first_block) * weight_bytes_;
   }
 
   // The existing rows of an incomplete panel, and zeros, where a panel's rows may be read.
@@ -176,6 +178,8 @@ class Product {
   const uint8_t* Row(int64_t row) const {
     return static_cast<const uint8_t*>(a_.weights.data) + static_cast<size_t>(row) * a_.weights.row_bytes;
   }
+
+  const uint8_t* Next() const { return static_cast<const uint8_t*>(a_.next); }
 
   const uint8_t* ActivationBlock(int64_t row, int64_t block) const {
     const size_t block_bytes = super_ ? sizeof(ActivationBlock256) : sizeof(ActivationBlock32);

@@ -16,7 +16,7 @@ using kernels::ActivationFormat;
 using model::GateTensor;
 using model::RecurrentKind;
 
-constexpr int64_t kWriteTokens = 16;  // tokens whose K and V one item writes
+constexpr int64_t kWriteTokens = 32;  // tokens whose K and V one item writes: whole lines of f16
 
 int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
@@ -225,6 +225,9 @@ absl::Status CpuDevice::AllocateScratch(const Widths& widths) {
     ASSIGN_OR_RETURN(scratch.attention, workspace_.Take<uint8_t>(static_cast<int64_t>(attention)));
     ASSIGN_OR_RETURN(scratch.row, workspace_.Take<float>(widths.any));
     ASSIGN_OR_RETURN(scratch.other_row, workspace_.Take<float>(widths.any));
+    for (float** columns : {&scratch.columns, &scratch.other_columns}) {
+      ASSIGN_OR_RETURN(*columns, workspace_.Take<float>(Products::MostOfItem(options_.max_batch_tokens)));
+    }
   }
   return absl::OkStatus();
 }

@@ -57,7 +57,7 @@ class CpuDevice final : public Device {
   };
 
   static constexpr int64_t kAlone = 2;         // rows that the caller handles alone
-  static constexpr int64_t kQueryTokens = 16;  // queries of one attention item
+  static constexpr int64_t kQueryTokens = 32;  // queries of one attention item
 
   CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k);
   absl::Status Allocate();
@@ -131,7 +131,7 @@ class CpuDevice final : public Device {
     const Activations* input;
     const int32_t* input_rows;  // as MatmulArguments::activation_rows
     int64_t tokens;
-    float *gates, *out;  // [tokens], stride apart
+    float* out;  // [tokens], stride apart
     int64_t stride;
     float limit;  // FeedForwardSpec::limit or that of the experts
   };

@@ -145,8 +145,8 @@ void CpuDevice::RunExperts(int32_t layer) {
     const std::vector<int32_t>& input_rows = f.experts.weigh_input ? all_slots_ : sorted_rows_;
     const model::Linear gate = MatrixOf(w.expert_gate, run.expert), up = MatrixOf(w.expert_up, run.expert);
     GateAndUp(f,
-              {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin, gate_ + run.begin * width,
-               inner_rows_ + run.begin * width, width, f.experts.limit},
+              {&gate, &up, &input, input_rows.data() + run.begin, run.end - run.begin, inner_rows_ + run.begin * width,
+               width, f.experts.limit},
               begin, end, thread);
   });
   slots_.formats = Formats();
@@ -204,8 +204,7 @@ void CpuDevice::AddSharedExpert(int32_t layer) {
   const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
   const int64_t width = spec_.width, inner = f.experts.shared_width;
-  RunGatedPair(
-      f, {&w.shared_gate, &w.shared_up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_, inner, f.limit});
+  RunGatedPair(f, {&w.shared_gate, &w.shared_up, &feed_forward_input_, nullptr, rows_, inner_rows_, inner, f.limit});
   inner_.formats = Formats::Of({&w.shared_down});
   inner_.k = inner;
   ForRows(rows_, [&](int64_t row, int32_t) { products_.Store(inner_, row, inner_rows_ + row * inner); });

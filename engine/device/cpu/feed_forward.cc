@@ -22,12 +22,6 @@ void LimitPair(float limit, int64_t n, float* gate, float* up) {
   }
 }
 
-// Asks for a row's columns: where many tokens' rows lie far apart, no stream of addresses tells the processor.
-void Prefetch(const float* columns, int64_t n) {
-  constexpr int64_t kLineFloats = 16;
-  for (int64_t i = 0; i < n; i += kLineFloats) __builtin_prefetch(columns + i);
-}
-
 float Xielu(const model::XieluSpec& p, float x) {
   if (x > 0) return p.positive * x * x + p.beta * x;
   // exp(y) - 1 near 0 by its series: what Exp leaves of the difference is rounding.
@@ -52,8 +46,8 @@ void CpuDevice::DenseFeedForward(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
   if (f.sparsity > 0) return SparseFeedForward(layer);
-  RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, gate_, inner_rows_,
-                   f.width, f.limit});
+  RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, inner_rows_, f.width,
+                   f.limit});
   inner_.formats = Formats::Of({&w.feed_forward.down});
   inner_.k = f.width;
   const float* divisor = w.feed_forward.activation_divisor;
@@ -98,37 +92,28 @@ void CpuDevice::RunGatedPair(const model::FeedForwardSpec& spec, const GatedPair
 void CpuDevice::GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& pair, int64_t begin, int64_t end,
                           int32_t thread) {
   const bool gated = static_cast<bool>(*pair.gate);
-  if (gated) {
-    products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, pair.gates, pair.stride,
-                           thread);
-  }
-  products_.MultiplyRows(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, pair.out, pair.stride,
-                         thread);
-  constexpr int64_t kTokensAhead = 6;
   const int64_t n = end - begin;
-  for (int64_t token = 0; token < pair.tokens; ++token) {
-    const int64_t at = token * pair.stride + begin;
-    if (token + kTokensAhead < pair.tokens) {
-      const int64_t ahead = at + kTokensAhead * pair.stride;
-      if (gated) Prefetch(pair.gates + ahead, n);
-      Prefetch(pair.out + ahead, n);
-    }
+  float *gate = scratch_[thread].columns, *up = scratch_[thread].other_columns;
+  if (gated) {
+    products_.MultiplyColumns(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, gate, thread,
+                              Products::RowOf(*pair.up, begin));
+  }
+  products_.MultiplyColumns(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, up, thread,
+                            products_.LikelyAfter(gated ? *pair.gate : *pair.up, begin, n));
+  for (int64_t token = 0; token < pair.tokens; ++token, gate += n, up += n) {
+    float* out = pair.out + token * pair.stride + begin;
+    if (gated && spec.clamp > 0) ClampPair(spec.clamp, n, gate, up);
     if (spec.xielu) {
-      for (int64_t i = at; i < at + n; ++i) pair.out[i] = Xielu(*spec.xielu, pair.out[i]);
-      continue;
+      for (int64_t i = 0; i < n; ++i) out[i] = Xielu(*spec.xielu, up[i]);
+    } else if (!gated) {
+      k_.activate(spec.activation, up, n, out);
+    } else if (pair.limit > 0) {
+      k_.activate(spec.activation, gate, n, gate);
+      LimitPair(pair.limit, n, gate, up);
+      k_.multiply(gate, up, n, out);
+    } else {
+      k_.gate(spec.activation, gate, up, n, out);
     }
-    if (!gated) {
-      k_.activate(spec.activation, pair.out + at, n, pair.out + at);
-      continue;
-    }
-    if (spec.clamp > 0) ClampPair(spec.clamp, n, pair.gates + at, pair.out + at);
-    if (pair.limit > 0) {
-      k_.activate(spec.activation, pair.gates + at, n, pair.gates + at);
-      LimitPair(pair.limit, n, pair.gates + at, pair.out + at);
-      k_.multiply(pair.gates + at, pair.out + at, n, pair.out + at);
-      continue;
-    }
-    k_.gate(spec.activation, pair.gates + at, pair.out + at, n, pair.out + at);
   }
 }
 

@@ -7,6 +7,9 @@ namespace inferd::device {
 namespace {
 
 constexpr int64_t kManyTokens = 32;  // from here on a matrix product reads its weights seldom enough to be large
+constexpr int64_t kMostRowsOfMany = 64, kMostRowsOfFew = 1024;
+
+int64_t RoundedUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -20,7 +23,7 @@ void Products::Store(const Activations& activations, int64_t row, const float* x
 
 void Products::MultiplyRows(const Activations& activations, const int32_t* activation_rows, int64_t tokens,
                             const model::Linear& linear, int64_t row_begin, int64_t row_end, float* out, int64_t stride,
-                            int32_t thread) const {
+                            int32_t thread, const void* next) const {
   const kernels::ActivationFormat format = kernels::TraitsOf(linear.weights.type).activation;
   if (blas_ && format == kernels::ActivationFormat::kFloat && tokens >= kManyTokens && activation_rows == nullptr) {
     MultiplyByBlas(activations, tokens, linear.weights, row_begin, row_end, out, stride, thread);
@@ -33,7 +36,8 @@ void Products::MultiplyRows(const Activations& activations, const int32_t* activ
                .tokens = tokens,
                .out = out,
                .out_stride = stride,
-               .scratch = scratch_[thread].matmul});
+               .scratch = scratch_[thread].matmul,
+               .next = next});
   }
   if (linear.scale == nullptr && linear.bias == nullptr) return;
   const int64_t n = row_end - row_begin;
@@ -63,10 +67,16 @@ void Products::MultiplyByBlas(const Activations& activations, int64_t tokens, co
 }
 
 int64_t Products::RowsPerItem(int64_t rows, int64_t tokens) const {
-  constexpr int64_t kItemsPerThread = 4;
-  const int64_t most = tokens >= kManyTokens ? 64 : 1024;
-  const int64_t even = rows / (kItemsPerThread * pool_.threads());
-  return std::clamp<int64_t>(even / kernels::kRowGroup * kernels::kRowGroup, 2 * kernels::kRowGroup, most);
+  constexpr int64_t kItemsPerThread = 4, kLeast = 2 * kernels::kRowGroup;
+  const int64_t even = rows / (kItemsPerThread * pool_.threads()) / kernels::kRowGroup * kernels::kRowGroup;
+  if (tokens < kManyTokens) return std::clamp<int64_t>(even, kLeast, kMostRowsOfFew);
+  // An item takes long: as large as it can be without some threads waiting for the others' last one.
+  const auto longest = [&](int64_t step) { return RoundedUp(RoundedUp(rows, step) / step, pool_.threads()) * step; };
+  return longest(kLeast) < longest(kMostRowsOfMany) ? kLeast : kMostRowsOfMany;
+}
+
+int64_t Products::MostOfItem(int64_t most_tokens) {
+  return std::max(most_tokens * kMostRowsOfMany, std::min(most_tokens, kManyTokens - 1) * kMostRowsOfFew);
 }
 
 }  // namespace inferd::device

@@ -87,7 +87,8 @@ class Products {
         item -= parts;
       const Product& product = products[index];
       const int64_t begin = item * step, end = std::min(begin + step, product.linear->weights.rows);
-      MultiplyRows(activations, nullptr, tokens, *product.linear, begin, end, product.out, product.stride, thread);
+      MultiplyRows(activations, nullptr, tokens, *product.linear, begin, end, product.out, product.stride, thread,
+                   LikelyAfter(*product.linear, begin, step));
       after(Part{index, begin, end}, thread);
     });
   }
@@ -95,13 +96,33 @@ class Products {
     Multiply(activations, tokens, products, [](const Part&, int32_t) {});
   }
 
-  // One part in the calling thread: the product, then the linear's scale and bias. activation_rows may be nullptr.
+  // One part in the calling thread: the product, then the linear's scale and bias. activation_rows may be nullptr;
+  // next: MatmulArguments::next.
   void MultiplyRows(const Activations& activations, const int32_t* activation_rows, int64_t tokens,
                     const model::Linear& linear, int64_t row_begin, int64_t row_end, float* out, int64_t stride,
-                    int32_t thread) const;
+                    int32_t thread, const void* next = nullptr) const;
+
+  // The same with the part's columns side by side: out [tokens][row_end - row_begin].
+  void MultiplyColumns(const Activations& activations, const int32_t* activation_rows, int64_t tokens,
+                       const model::Linear& linear, int64_t row_begin, int64_t row_end, float* out, int32_t thread,
+                       const void* next = nullptr) const {
+    MultiplyRows(activations, activation_rows, tokens, linear, row_begin, row_end, out - row_begin, row_end - row_begin,
+                 thread, next);
+  }
+
+  static const void* RowOf(const model::Linear& linear, int64_t row) {
+    if (row >= linear.weights.rows) return nullptr;
+    return static_cast<const std::byte*>(linear.weights.data) + static_cast<size_t>(row) * linear.weights.row_bytes;
+  }
+  // What a thread is likely to read after the item of `step` rows from `row` on: the other threads take one each.
+  const void* LikelyAfter(const model::Linear& linear, int64_t row, int64_t step) const {
+    return RowOf(linear, row + step * pool_.threads());
+  }
 
   // How many weight rows make one item, so that threads finish together and each reads long runs of memory.
   int64_t RowsPerItem(int64_t rows, int64_t tokens) const;
+  // Outputs of the largest item of a batch of up to `most_tokens`.
+  static int64_t MostOfItem(int64_t most_tokens);
 
  private:
   void MultiplyByBlas(const Activations& activations, int64_t tokens, const kernels::WeightMatrix& weights,

@@ -1,7 +1,18 @@
 // Work on single rows that many steps share: norms, quantization, and closing a branch of the residual stream.
+#include <algorithm>
+
 #include "engine/device/cpu/cpu_device.h"
 
 namespace inferd::device {
+namespace {
+
+// Asks for a row's columns: where rows lie far apart, no stream of addresses tells the processor.
+void Prefetch(const float* columns, int64_t n) {
+  constexpr int64_t kLineFloats = 16;
+  for (int64_t i = 0; i < n; i += kLineFloats) __builtin_prefetch(columns + i, 1);
+}
+
+}  // namespace
 
 void CpuDevice::ApplyNorm(const model::Norm& norm, const float* x, int64_t n, float* out) const {
   if (norm.kind != model::NormKind::kLayer) {
@@ -59,16 +70,23 @@ void CpuDevice::AddToStream(const float* branch, int64_t n, float* x) const {
 
 void CpuDevice::AddBranch(const model::Linear& linear, const model::Norm& on_branch, const model::Norm& on_sum) {
   const int64_t width = spec_.width;
-  const Product product{&linear, branch_, width};
-  const bool whole_rows = on_branch.present || on_sum.present;
-  products_.Multiply(inner_, rows_, {&product, 1}, [&](const Part& part, int32_t) {
-    if (whole_rows) return;
-    for (int64_t row = 0; row < rows_; ++row) {
-      const int64_t at = row * width + part.row_begin;
-      AddToStream(branch_ + at, part.row_end - part.row_begin, x_ + at);
+  if (on_branch.present || on_sum.present) {
+    const Product product{&linear, branch_, width};
+    products_.Multiply(inner_, rows_, {&product, 1});
+    return AddBranchRows(on_branch, on_sum);
+  }
+  const int64_t step = products_.RowsPerItem(width, rows_);
+  pool_.Run((width + step - 1) / step, [&](int64_t item, int32_t thread) {
+    const int64_t begin = item * step, n = std::min(step, width - begin);
+    const float* branch = scratch_[thread].columns;
+    products_.MultiplyColumns(inner_, nullptr, rows_, linear, begin, begin + n, scratch_[thread].columns, thread,
+                              products_.LikelyAfter(linear, begin, step));
+    for (int64_t row = 0; row < rows_; ++row, branch += n) {
+      constexpr int64_t kRowsAhead = 6;
+      if (row + kRowsAhead < rows_) Prefetch(x_ + (row + kRowsAhead) * width + begin, n);
+      AddToStream(branch, n, x_ + row * width + begin);
     }
   });
-  if (whole_rows) AddBranchRows(on_branch, on_sum);
 }
 
 void CpuDevice::AddBranchRows(const model::Norm& on_branch, const model::Norm& on_sum) {

@@ -35,6 +35,9 @@ struct ThreadScratch {
   void* attention;
   float* blas;             // rows of float weights as f32; null unless OpenBLAS is used
   float *row, *other_row;  // [widest row]
+  // Columns of an item of a product side by side, [tokens][rows of the item]: where they lie in whole rows, they are
+  // far apart, mostly by a power of two, and push each other out of the caches.
+  float *columns, *other_columns;
 };
 
 }  // namespace inferd::device
