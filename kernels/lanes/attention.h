@@ -31,17 +31,18 @@ inline typename L::Float Score(const AttentionArguments& a, typename L::Float pr
   return L::MultiplyAdd(L::Set(a.alibi_slopes[head]), L::Minimum(ahead, behind), score);
 }
 
-// Products of a row become weights; 0 for keys that it does not see.
-template <class L>
+// Products of a row's first 16 * kChunks keys, which are all that it sees, become weights; 0 for keys that it does not
+// see.
+template <class L, int kChunks>
 inline void WeighRow(const AttentionBlock<L>& b, int64_t row, int64_t distance) {
   using Float = typename L::Float;
   const Float unseen = L::Set(-__builtin_inff());
-  const bool whole = b.seen[row].first == 0 && b.seen[row].end == kPageTokens;
+  const bool whole = b.seen[row].first == 0 && b.seen[row].end == 16 * kChunks;
   float* const weights = b.weights + row * kPageTokens;
-  Float scores[4];
+  Float scores[kChunks];
   Float largest = L::Set(b.maxima[row]);
 #pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < kChunks; ++c) {
     const Float key = L::Add(L::LaneNumbers(), L::Set(static_cast<float>(16 * c)));
     scores[c] = Score<L>(b.a, L::Load(weights + 16 * c), key, row % b.a.group, distance);
     if (!whole) {
@@ -53,7 +54,7 @@ inline void WeighRow(const AttentionBlock<L>& b, int64_t row, int64_t distance) 
   const float maximum = L::LargestOf(largest);
   Float total = L::Set(0.0f);
 #pragma GCC unroll 4
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < kChunks; ++c) {
     const Float weight = Exp<L>(L::Subtract(scores[c], L::Set(maximum)));
     L::Store(weights + 16 * c, weight);
     total = L::Add(total, weight);
@@ -67,11 +68,18 @@ template <class L>
 inline void WeighRows(const AttentionBlock<L>& b, int64_t page) {
   using Float = typename L::Float;
   for (int64_t row = 0; row < b.rows; ++row) {
-    if (b.seen[row].first < b.seen[row].end) {
-      WeighRow<L>(b, row, page * kPageTokens - b.Position(row));
-    } else {
+    const int64_t distance = page * kPageTokens - b.Position(row);
+    if (b.seen[row].first >= b.seen[row].end) {
       b.page_maxima[row] = b.maxima[row];
       b.page_totals[row] = 0.0f;
+    } else if (b.seen[row].end > 48) {
+      WeighRow<L, 4>(b, row, distance);
+    } else if (b.seen[row].end > 32) {
+      WeighRow<L, 3>(b, row, distance);
+    } else if (b.seen[row].end > 16) {
+      WeighRow<L, 2>(b, row, distance);
+    } else {
+      WeighRow<L, 1>(b, row, distance);
     }
   }
   for (int64_t row = 0; row < b.rows; row += 16) {

@@ -31,7 +31,7 @@ struct AttentionBlock {
   bool all_seen;       // every row sees the whole page
 
   // At most, unless one query has more: sums and weights of so many rows stay in the second-level cache.
-  static constexpr int64_t kRows = 96;
+  static constexpr int64_t kRows = 128;
 
   static int64_t MostQueries(int32_t group, int64_t queries) {
     const int64_t most = group >= kRows ? 1 : kRows / group;

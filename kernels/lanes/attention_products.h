@@ -7,27 +7,43 @@
 
 namespace inferd::kernels::lanes {
 
-// weights[row][t] = q[row] . keys[t], for all keys of the page.
+// weights[row][t] = q[row] . keys[t] for the keys t = column..column+16*kColumns-1.
+template <class L, int kRows, int kColumns, class Keys>
+inline void ScoreColumns(const AttentionBlock<L>& b, int64_t first, const Keys& keys, int64_t column) {
+  const float* q[kRows];
+  typename L::Float scores[kRows][kColumns];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    q[r] = b.Query(first + r);
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) scores[r][c] = L::Set(0.0f);
+  }
+  Chain<L, kRows, kColumns>(q, keys.From(column), 0, b.a.shape.k_dim, scores);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      L::Store(b.weights + (first + r) * kPageTokens + column + 16 * c, scores[r][c]);
+    }
+  }
+}
+
+// For all keys of the page up to the last one that some row sees, in steps of 16.
 template <class L, int kRows, class Keys>
 inline void ScoreTile(const AttentionBlock<L>& b, int64_t first, const Keys& keys) {
   constexpr int kColumns = L::kTileColumns;
-  const float* q[kRows];
-  for (int r = 0; r < kRows; ++r) q[r] = b.Query(first + r);
-  for (int64_t column = 0; column < kPageTokens; column += 16 * kColumns) {
-    typename L::Float scores[kRows][kColumns];
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) scores[r][c] = L::Set(0.0f);
-    }
-    Chain<L, kRows, kColumns>(q, keys.From(column), 0, b.a.shape.k_dim, scores);
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) {
-        L::Store(b.weights + (first + r) * kPageTokens + column + 16 * c, scores[r][c]);
-      }
-    }
+  int64_t end = 0, column = 0;
+  for (int r = 0; r < kRows; ++r) end = b.seen[first + r].end > end ? b.seen[first + r].end : end;
+  for (; column + 16 * (kColumns - 1) < end; column += 16 * kColumns) {
+    ScoreColumns<L, kRows, kColumns>(b, first, keys, column);
+  }
+  if constexpr (kColumns == 4) {
+    if (column + 32 < end) return ScoreColumns<L, kRows, 3>(b, first, keys, column);
+    if (column + 16 < end) return ScoreColumns<L, kRows, 2>(b, first, keys, column);
+    if (column < end) ScoreColumns<L, kRows, 1>(b, first, keys, column);
+  } else {
+    static_assert(kColumns <= 2);
+    if (column < end) ScoreColumns<L, kRows, 1>(b, first, keys, column);
   }
 }
 

@@ -103,8 +103,10 @@ void CpuDevice::Attend(int32_t layer) {
   const bool split = a.gated_output || pieces * a.kv_heads < 4 * pool_.threads();
   const int64_t part = split ? 1 : group;
   const int64_t items_of_piece = a.kv_heads * (group / part);
-  pool_.Run(pieces * items_of_piece, [&](int64_t item, int32_t thread) {
-    int64_t piece = item / items_of_piece, of_piece = item % items_of_piece;
+  const int64_t items = pieces * items_of_piece;
+  pool_.Run(items, [&](int64_t item, int32_t thread) {
+    const int64_t reversed = items - 1 - item;  // the end of a prompt, which sees most, first
+    int64_t piece = reversed / items_of_piece, of_piece = reversed % items_of_piece;
     size_t index = 0;
     for (int64_t n; piece >= (n = (batch_.sequences[index].tokens + kQueryTokens - 1) / kQueryTokens); ++index)
       piece -= n;
