@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRuns = 12;
-constexpr int64_t kRounds = 400'000;              // about a millisecond of products
+constexpr double kProductSeconds = 0.05;          // of each run: a rate that the processor keeps up, as a pass must
 constexpr size_t kBytesPerThread = 128ull << 20;  // beyond any cache
 
 // Runs work(thread) on all threads at once, kRuns times; returns the best total amount per second. work returns the
@@ -43,6 +43,18 @@ double BestRate(int threads, const std::function<double(int)>& work) {
   return best;
 }
 
+// How many rounds take kProductSeconds.
+int64_t RoundsOf(const std::function<void(int64_t)>& run) {
+  for (int64_t rounds = 1000;; rounds *= 4) {
+    const Clock::time_point begin = Clock::now();
+    run(rounds);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (seconds > kProductSeconds / 10) {
+      return std::max<int64_t>(static_cast<int64_t>(static_cast<double>(rounds) * kProductSeconds / seconds), 1);
+    }
+  }
+}
+
 // Eight independent sums, so that neither the adds nor the loop are the limit.
 uint64_t ReadAll(const std::vector<uint64_t>& memory) {
   uint64_t sums[8] = {};
@@ -59,10 +71,12 @@ uint64_t ReadAll(const std::vector<uint64_t>& memory) {
 MachineLimits MeasureMachine(const kernels::Kernels& kernels, int threads) {
   MachineLimits limits;
   std::vector<float> sinks(threads * 16);  // a cache line each
-  limits.int8_ops_per_second = BestRate(
-      threads, [&](int thread) { return static_cast<double>(kernels.int8_peak(kRounds, &sinks[thread * 16])); });
-  limits.f32_flops_per_second = BestRate(
-      threads, [&](int thread) { return static_cast<double>(kernels.float_peak(kRounds, &sinks[thread * 16])); });
+  const auto peak = [&](auto products) {
+    const int64_t rounds = RoundsOf([&](int64_t some) { products(some, sinks.data()); });
+    return BestRate(threads, [&](int thread) { return static_cast<double>(products(rounds, &sinks[thread * 16])); });
+  };
+  limits.int8_ops_per_second = peak(kernels.int8_peak);
+  limits.f32_flops_per_second = peak(kernels.float_peak);
   std::vector<std::vector<uint64_t>> memory(threads);
   for (auto& part : memory) part.assign(kBytesPerThread / sizeof(uint64_t), 1);
   limits.read_bytes_per_second = BestRate(threads, [&](int thread) {
