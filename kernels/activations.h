@@ -5,8 +5,8 @@
 //
 // quants = x * (127 / largest magnitude) to the nearest integer (ties to even); scale = largest magnitude / 127 without
 // its two lowest bits, so that three times a power of two times the scale is a float, too. The sums of quants are kept
-// because every product needs them: weights that are stored with a bias (unsigned operand of vpdpbusd) start their
-// accumulator at -128 * sum, and weights with a minimum multiply it by the sum.
+// because every product needs them: weights that are stored with a bias (unsigned operand of vpdpbusd) take it away by
+// -128 * sum, and weights with a minimum multiply it by the sum.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr int32_t kShiftedZeroBits = 0x4B400000;
 struct ActivationBlock32 {
   float scale;
   float scaled_zero;  // -kShiftedZero * scale
-  int32_t first;      // kShiftedZeroBits - 128 * sum of quants
+  int32_t first_dot;  // kShiftedZeroBits - 128 * sum of quants
   float scaled_sum;   // scale * sum of quants
   int8_t quants[32];  // -127..127
 };
@@ -48,7 +48,7 @@ constexpr uint32_t kNeverWide = 0, kAlwaysWide = ~uint32_t{0};
 
 // Whether sums of products with some of these blocks may be wide, for a type with one of the above.
 template <uint32_t kKind, int kTokens>
-bool AnyWide(const ActivationBlock256* const (&y)[kTokens]) {
+static inline __attribute__((always_inline)) bool AnyWide(const ActivationBlock256* const (&y)[kTokens]) {
   if constexpr (kKind == kNeverWide || kKind == kAlwaysWide) return kKind == kAlwaysWide;
   uint32_t wide = 0;
   for (const ActivationBlock256* block : y) wide |= block->wide;
@@ -61,7 +61,7 @@ struct LargestSums {
   int32_t one_sign32 = 0;    // of the magnitudes of those of 32 elements that have one sign, twice
 };
 
-constexpr uint32_t WideOf(LargestSums largest) {
+static inline __attribute__((always_inline)) uint32_t WideOf(LargestSums largest) {
   constexpr int32_t kMost = INT16_MAX;
   return (largest.one_sign32 > kMost / 15 * 2 ? kWideUnsigned4 : 0) |
          (largest.one_sign32 > kMost / 31 * 2 ? kWideUnsigned5 : 0) |

@@ -137,9 +137,11 @@ void Run256(const TileArguments& a) {
     ForEach<kTokens>([&](int q, int t) __attribute__((always_inline)) {
       float32x4_t value = vmulq_f32(vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       if constexpr (kKind != TileKind::kSuper16) {
-        const float32x4_t low = vcvtq_f32_s32(LowSum<kGroup>(*tile.weights, *tile.y[t], q));
-        const float32x4_t minimum = vmulq_f32(vld1q_f32(tile.weights->minimum + 4 * q), low);
-        value = vfmaq_f32(vnegq_f32(minimum), vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
+        const float32x4_t minimum = vld1q_f32(tile.weights->minimum + 4 * q);
+        const int32x4_t low = vaddq_s32(LowSum<kGroup>(*tile.weights, *tile.y[t], q), vdupq_n_s32(kShiftedZeroBits));
+        const float32x4_t scaled_zero = vmulq_n_f32(minimum, kShiftedZero);
+        const float32x4_t less = vfmaq_f32(vnegq_f32(scaled_zero), minimum, vreinterpretq_f32_s32(low));
+        value = vfmaq_f32(vnegq_f32(less), vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       }
       tile.sums[q][t] = vfmaq_n_f32(tile.sums[q][t], value, tile.y[t]->scale);
     });

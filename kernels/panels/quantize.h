@@ -26,7 +26,7 @@ struct QuantizeScales {
   float scale, inverse;
 };
 
-inline int32_t Larger(int32_t a, int32_t b) { return a < b ? b : a; }
+static inline __attribute__((always_inline)) int32_t Larger(int32_t a, int32_t b) { return a < b ? b : a; }
 
 template <typename Isa>
 QuantizeScales ScalesOf(const float* x, int n) {
@@ -44,7 +44,7 @@ void QuantizeBlock(const float* x, ActivationBlock32& block) {
   const int32_t sum = sums.first + sums.last;
   block.scale = scales.scale;
   block.scaled_zero = -kShiftedZero * scales.scale;
-  block.first = kShiftedZeroBits - 128 * sum;
+  block.first_dot = kShiftedZeroBits - 128 * sum;
   block.scaled_sum = scales.scale * static_cast<float>(sum);
 }
 

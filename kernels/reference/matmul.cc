@@ -12,8 +12,11 @@
 //                       dot = sum of scales[j] * (sum of w[i] * q[i] over group j of 16), an exact int32
 //                       kSuper: value = weight scale * float(dot)
 //                       kSuperMinimum: low = sum of minimums[j] * (sum of q[i] over group j), an exact int32
-//                       value = fma(weight scale, float(dot), -(weight minimum * float(low)))
+//                       less = fma(weight minimum, kShiftedZero + low, -(weight minimum * kShiftedZero))
+//                       value = fma(weight scale, float(dot), -less)
 //                       acc = fma(activation scale, value, acc)
+//
+// less is minimum * low, rounded once, for every finite minimum that a half can hold, and +0 where that is 0.
 //
 // w are the integers of integer_block.h, q those of activations.h, float() rounds to nearest even. So one chain of f32
 // runs along a row, which fits any register width with rows (or tokens) in the lanes; everything else is exact and may
@@ -55,8 +58,9 @@ float AddBlock256(ProductKind product, const IntegerBlock& weights, const Activa
     return std::fma(y.scale, weights.scale * static_cast<float>(dot), acc);
   }
   for (int j = 0; j < 16; ++j) low += weights.minimums[j] * y.sums16[j];
-  const float minimum = weights.minimum * static_cast<float>(low);
-  return std::fma(y.scale, std::fma(weights.scale, static_cast<float>(dot), -minimum), acc);
+  const float less =
+      std::fma(weights.minimum, kShiftedZero + static_cast<float>(low), -(weights.minimum * kShiftedZero));
+  return std::fma(y.scale, std::fma(weights.scale, static_cast<float>(dot), -less), acc);
 }
 
 float FloatProduct(TensorType type, const uint8_t* row, const float* x, int64_t k) {

@@ -52,7 +52,7 @@ void QuantizeBlock32(const float* x, ActivationBlock32& block) {
   block.scale = Quantize(x, 32, block.quants);
   const int32_t sum = Sum(block.quants, 32);
   block.scaled_zero = -kShiftedZero * block.scale;
-  block.first = kShiftedZeroBits - 128 * sum;
+  block.first_dot = kShiftedZeroBits - 128 * sum;
   block.scaled_sum = block.scale * static_cast<float>(sum);
 }
 

@@ -2,7 +2,7 @@
 // avx2 panels' arithmetic share it, too, and bring their instructions:
 //
 //   struct Products {
-//     // The dots' first value, for blocks of 32: what takes away a bias.
+//     // The dots' first value, for blocks of 32: kShiftedZeroBits, and what takes away a bias.
 //     template <int kBits, Extra32 kExtra> static __m256i First(const ActivationBlock32& y);
 //     // + products of 16 values with 16 activations
 //     template <int kBits> static __m256i Add(__m256i dots, const __m256i (&values)[4], const int8_t* quants);

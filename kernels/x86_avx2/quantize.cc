@@ -25,9 +25,9 @@ struct Isa {
   static panels::HalfSums Round32(const float* x, float factor, int8_t* out) {
     const __m256i first = Round16(x, factor, out), last = Round16(x + 16, factor, out + 16);
     const __m256i pairs = _mm256_hadd_epi32(first, last);
-    const __m256i low =
-        _mm256_hadd_epi32(pairs, pairs);  // sums of the first and last: of the values, of the magnitudes
-    const int64_t sums = _mm256_extract_epi64(low, 0), magnitudes = _mm256_extract_epi64(low, 2);
+    // Sums of the first and of the last, of the values and then of the magnitudes.
+    const __m256i both = _mm256_hadd_epi32(pairs, pairs);
+    const int64_t sums = _mm256_extract_epi64(both, 0), magnitudes = _mm256_extract_epi64(both, 2);
     return {static_cast<int32_t>(sums), static_cast<int32_t>(sums >> 32), static_cast<int32_t>(magnitudes),
             static_cast<int32_t>(magnitudes >> 32)};
   }

@@ -31,11 +31,11 @@ static INFERD_INLINE void ForEach(const F& f) {
 }
 
 // Where the dots of a block of 32 begin: at what takes the values' bias away, and at kShiftedZeroBits. The activations'
-// `first` is for a bias of 2^7; the values of a type of kBits have one of 2^(kBits - 1).
+// `first_dot` is for a bias of 2^7; the values of a type of kBits have one of 2^(kBits - 1).
 template <int kBits>
 static INFERD_INLINE __m256i BiasedFirst(const ActivationBlock32& y) {
   constexpr int kShift = 8 - kBits;
-  return _mm256_set1_epi32((y.first >> kShift) + (kShiftedZeroBits - (kShiftedZeroBits >> kShift)));
+  return _mm256_set1_epi32((y.first_dot >> kShift) + (kShiftedZeroBits - (kShiftedZeroBits >> kShift)));
 }
 
 // dot * scale
@@ -49,8 +49,10 @@ template <Extra256 kExtra>
 static INFERD_INLINE __m256 ScaledValue(const float* scale, const float* minimum, __m256i dot, __m256i low) {
   const __m256 dots = _mm256_cvtepi32_ps(dot);
   if constexpr (kExtra != Extra256::kMinimum) return _mm256_mul_ps(_mm256_load_ps(scale), dots);
-  const __m256 lows = _mm256_mul_ps(_mm256_load_ps(minimum), _mm256_cvtepi32_ps(low));
-  return _mm256_fmsub_ps(_mm256_load_ps(scale), dots, lows);
+  const __m256 shifted = _mm256_castsi256_ps(_mm256_add_epi32(low, _mm256_set1_epi32(kShiftedZeroBits)));
+  const __m256 scaled_zero = _mm256_mul_ps(_mm256_load_ps(minimum), _mm256_set1_ps(kShiftedZero));
+  const __m256 less = _mm256_fmsub_ps(_mm256_load_ps(minimum), shifted, scaled_zero);
+  return _mm256_fmsub_ps(_mm256_load_ps(scale), dots, less);
 }
 
 // Sum of the block's minimums times the activations' sums of each group.
@@ -100,7 +102,7 @@ struct TileParts {
                          __attribute__((always_inline)) { _mm256_storeu_ps(a.out[t] + 8 * h, sums[h][t]); });
   }
 
-  // Of a block of 32, whose dot began at FirstDots.
+  // Of a block of 32, whose dot began at kShiftedZeroBits.
   INFERD_INLINE void AddScaled32(int h, int t, const float* weight_scale, __m256i dot) {
     sums[h][t] = _mm256_fmadd_ps(_mm256_load_ps(weight_scale + 8 * h), ScaledDot(dot, *y[t]), sums[h][t]);
   }

@@ -19,12 +19,13 @@ constexpr int kTilePanels = 2;
 constexpr int kTileTokens = 6;
 
 enum class TileKind : uint8_t {
-  kSigned32,             // Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4
-  kUnsigned32Added,      // Q4_1, Q5_1
-  kSigned16,             // NVFP4
-  kSuperSigned16,        // 256 elements, integer scales of 16
-  kSuperSigned6Bits16,   // Q6_K, whose sums nearly always fit in int16
-  kSuperNarrow16,        // the same with values of at most 16: always
+  kSigned32,         // Q4_0, Q5_0, Q8_0, IQ4_NL, MXFP4
+  kUnsigned32Added,  // Q4_1, Q5_1
+  kSigned16,         // NVFP4
+  // Blocks of 256 with integer scales of 16 or 32 elements, whose sums fit in int16:
+  kSuperSigned16,        // seldom
+  kSuperSigned6Bits16,   // Q6_K: nearly always
+  kSuperNarrow16,        // values of at most 16: always
   kSuperMinimum16,       // Q2_K: always
   kSuperMinimum4Bits32,  // Q4_K: nearly always
   kSuperMinimum5Bits32,  // Q5_K: nearly always

@@ -15,7 +15,7 @@ void Tile32(const TileArguments& a) {
   for (int64_t b = 0; b < a.blocks; ++b) {
     __m512i dots[kPanels][kTokens];
     ForEach<kPanels, kTokens>([&](int p, int t) __attribute__((always_inline)) {
-      dots[p][t] = _mm512_set1_epi32(kSigned ? tile.y[t]->first : kShiftedZeroBits);
+      dots[p][t] = _mm512_set1_epi32(kSigned ? tile.y[t]->first_dot : kShiftedZeroBits);
     });
     tile.PrefetchLines();
     tile.template AddDots<8>(0, dots);
@@ -35,7 +35,7 @@ void Tile32(const TileArguments& a) {
 template <int kPanels, int kTokens>
 void Tile16(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kPanels, kTokens> tile(a);
-  const __m512i bias = _mm512_set1_epi8(static_cast<char>(128)), zero = _mm512_set1_epi32(kShiftedZeroBits);
+  const __m512i bias = _mm512_set1_epi8(static_cast<char>(128)), first = _mm512_set1_epi32(kShiftedZeroBits);
   for (int64_t b = 0; b < a.blocks; ++b) {
     for (int half = 0; half < 2; ++half) {
       if (half == 0) tile.PrefetchLines();
@@ -46,7 +46,7 @@ void Tile16(const TileArguments& a) {
           biased_sums[t] = _mm512_dpbusd_epi32(biased_sums[t], bias, BroadcastDword(tile.y[t]->quants + 4 * c));
         }
       }
-      ForEach<kPanels, kTokens>([&](int p, int t) { dots[p][t] = _mm512_sub_epi32(zero, biased_sums[t]); });
+      ForEach<kPanels, kTokens>([&](int p, int t) { dots[p][t] = _mm512_sub_epi32(first, biased_sums[t]); });
       tile.template AddDots<4>(4 * half, dots);
       ForEach<kPanels, kTokens>([&](int p, int t) {
         const float* scale = half == 0 ? tile.weights[p]->scale : tile.weights[p]->second;

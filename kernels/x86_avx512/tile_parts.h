@@ -138,8 +138,8 @@ struct Tile {
     }
     const __m512 weight_minimum = _mm512_load_ps(weights[p]->minimum);  // has few bits, as float16
     const __m512 scaled_zero = _mm512_mul_ps(weight_minimum, _mm512_set1_ps(kShiftedZero));
-    const __m512 minimum = _mm512_fmsub_ps(weight_minimum, _mm512_castsi512_ps(low), scaled_zero);
-    const __m512 value = _mm512_fmsub_ps(_mm512_load_ps(weights[p]->scale), _mm512_cvtepi32_ps(dot), minimum);
+    const __m512 less = _mm512_fmsub_ps(weight_minimum, _mm512_castsi512_ps(low), scaled_zero);
+    const __m512 value = _mm512_fmsub_ps(_mm512_load_ps(weights[p]->scale), _mm512_cvtepi32_ps(dot), less);
     sums[p][t] = _mm512_fmadd_ps(value, _mm512_set1_ps(y[t]->scale), sums[p][t]);
   }
 };

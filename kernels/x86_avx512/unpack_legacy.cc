@@ -164,7 +164,7 @@ void Direct(const uint8_t* rows, size_t stride, const uint8_t* next, const TileA
   ForEachBlock<kLayout>(
       rows, stride, a.blocks, next, kTable, [&](const Block& block) __attribute__((always_inline)) {
         const ActivationBlock32& y = *tile.y[0];
-        __m512i dot = _mm512_set1_epi32(kLayout.added ? kShiftedZeroBits : y.first);
+        __m512i dot = _mm512_set1_epi32(kLayout.added ? kShiftedZeroBits : y.first_dot);
 #pragma GCC unroll 8
         for (int c = 0; c < 8; ++c) dot = _mm512_dpbusd_epi32(dot, block.values[c], BroadcastDword(y.quants + 4 * c));
         tile.AddScaled32(0, 0, block.scale, dot);

@@ -63,7 +63,7 @@ void Run32(const TileArguments& a) {
 template <int kTokens>
 void Run16(const TileArguments& a) {
   Tile<PanelBlock32, ActivationBlock32, kTokens> tile(a);
-  const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), zero = _mm256_set1_epi32(kShiftedZeroBits);
+  const __m256i bias = _mm256_set1_epi8(static_cast<char>(128)), first = _mm256_set1_epi32(kShiftedZeroBits);
   for (int64_t b = 0; b < a.blocks; ++b) {
     tile.PrefetchLines();
     for (int part = 0; part < 2; ++part) {
@@ -74,7 +74,7 @@ void Run16(const TileArguments& a) {
           biased_sums[t] = _mm256_dpbusd_avx_epi32(biased_sums[t], bias, BroadcastDword(tile.y[t]->quants + 4 * c));
         }
       }
-      ForEach<kTokens>([&](int h, int t) { dots[h][t] = _mm256_sub_epi32(zero, biased_sums[t]); });
+      ForEach<kTokens>([&](int h, int t) { dots[h][t] = _mm256_sub_epi32(first, biased_sums[t]); });
       tile.template AddDots<8, 4>(4 * part, dots);
       ForEach<kTokens>([&](int h, int t) {
         tile.AddScaled32(h, t, part == 0 ? tile.weights->scale : tile.weights->second, dots[h][t]);
