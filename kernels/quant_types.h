@@ -39,6 +39,8 @@ enum class TensorType : uint32_t {
   kNVFP4 = 40,
 };
 
+constexpr size_t kTensorTypes = 26, kQuantizedTypes = kTensorTypes - 3;  // all but F32, F16 and BF16
+
 // How a row of activations is stored before a product with weights of a type.
 enum class ActivationFormat : uint8_t {
   kFloat,     // f32 as it is, for float weights

@@ -32,6 +32,7 @@ constexpr Entry kEntries[] = {
     {kIQ3_S, {Any<kIQ3_S>, TileOf<kSuper16>}},     {kTQ1_0, {Any<kTQ1_0>, TileOf<kSuper16>}},
     {kTQ2_0, {Any<kTQ2_0>, TileOf<kSuper16>}},
 };
+static_assert(sizeof(kEntries) / sizeof(Entry) == kQuantizedTypes);
 
 }  // namespace
 

@@ -53,6 +53,7 @@ const PanelFormat& FindFormat(TensorType type) {
       {kTQ1_0, {Any<kTQ1_0>, Tiles::template Tile256<8, 16, Extra256::kNone>}},
       {kTQ2_0, {Any<kTQ2_0>, Tiles::template Tile256<8, 16, Extra256::kNone>}},
   };
+  static_assert(sizeof(kEntries) / sizeof(FormatEntry) == kQuantizedTypes);
   for (const FormatEntry& entry : kEntries) {
     if (entry.type == type) return entry.format;
   }

@@ -43,6 +43,7 @@ constexpr Entry kEntries[] = {
     {kTQ1_0, {Any<kTQ1_0>, TileOf<kSuperNarrow16>}},
     {kTQ2_0, {Any<kTQ2_0>, TileOf<kSuperNarrow16>}},
 };
+static_assert(sizeof(kEntries) / sizeof(Entry) == kQuantizedTypes);
 
 }  // namespace
 
