@@ -15,7 +15,8 @@ std::string ChosenKernels() {
   if (!isa.ok()) return "kernels: " + std::string(MessageOf(isa.status()));
   const bool automatic = *isa == config::InstructionSet::kAuto;
   const std::string name = engine::KernelVariant(automatic ? "" : std::string(config::NameOf(*isa)));
-  return name.empty() ? "kernels: this processor does not run " + std::string(config::NameOf(*isa)) : "kernels " + name;
+  if (!name.empty()) return "kernels " + name;
+  return "kernels: INFERD_ISA: this processor does not run " + std::string(config::NameOf(*isa));
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(DeviceCreate, RefusesOptionsByName) {
   refused({.threads = -1}, "threads: -1");
   refused({.context_tokens = -5}, "context: -5");
   refused({.max_batch_tokens = 0}, "prefill_tokens: 0");
-  refused({.isa = "mmx"}, "isa: \"mmx\"");
+  refused({.isa = "mmx"}, "instruction set \"mmx\": not a kernel variant that this processor runs (reference");
   refused({.cache = {.bytes = 100}}, "kv_cache.bytes: 100");
   refused({.cache = {.type = kernels::CacheType::kQ8_0}}, "q8_0 needs head dimensions that are multiples of 32");
 }

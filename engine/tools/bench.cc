@@ -75,11 +75,13 @@ RunnableOptions RunnableOptionsOf(const Options& options) {
 
 // The same prefill, with float weights multiplied by OpenBLAS.
 absl::StatusOr<Row> MeasureBlas(const Options& options, const Runnable& runnable, const MachineLimits& limits) {
+  const Workload work = WorkloadOf(*runnable.model);
+  if (work.float_ops_per_token == 0) return InvalidArgument("--blas: the model has no float weights");
   RunnableOptions with_blas = RunnableOptionsOf(options);
   with_blas.blas = true;
   ASSIGN_OR_RETURN(Runnable other, MakeRunnable(runnable.model, with_blas));
   ASSIGN_OR_RETURN(const double rate, MeasurePrefill(other, options.prefill, options.runs));
-  const double share = ShareOfPrefillLimit(WorkloadOf(*runnable.model), limits, options.prefill, rate);
+  const double share = ShareOfPrefillLimit(work, limits, options.prefill, rate);
   return Row{"prefill", options.prefill, 1, rate, share, true};
 }
 

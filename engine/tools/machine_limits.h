@@ -14,7 +14,7 @@ struct MachineLimits {
   double read_bytes_per_second = 0;  // sequential reads from memory, far more than the caches hold
 };
 
-// The best of several short runs (about a second in all), since other work on the machine only ever takes away.
+// The best of several short runs (about two seconds in all), since other work on the machine only ever takes away.
 MachineLimits MeasureMachine(const kernels::Kernels& kernels, int threads);
 
 }  // namespace inferd::tools

@@ -17,30 +17,34 @@ std::string FirstLine(const std::string& path) {
   return line;
 }
 
-// The strictest quota on the way from our control group to the root (version 2, or version 1 in its two files).
-int32_t QuotaCores() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line;
-  int32_t strictest = 0;
-  const auto take = [&](int32_t cores) {
-    if (cores > 0) strictest = strictest == 0 ? cores : std::min(strictest, cores);
-  };
-  while (std::getline(groups, line)) {
-    const size_t controllers = line.find(':');
-    const size_t path = line.find(':', controllers + 1);
-    if (path == std::string::npos || !line.starts_with("0::")) continue;
-    for (std::string group = line.substr(path + 1);; group.resize(group.find_last_of('/'))) {
-      take(CoresOfQuota(FirstLine("/sys/fs/cgroup" + group + "/cpu.max")));
-      if (group.find_last_of('/') == std::string::npos) break;
-    }
-  }
-  const std::string quota = FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-  if (!quota.empty() && quota != "-1")
-    take(CoresOfQuota(quota + " " + FirstLine("/sys/fs/cgroup/cpu/cpu.cfs_period_us")));
-  return strictest;
+// Of one control group's folder: version 2 has one file, version 1 two.
+int32_t QuotaOfGroup(const std::string& folder) {
+  const int32_t cores = CoresOfQuota(FirstLine(folder + "/cpu.max"));
+  if (cores > 0) return cores;
+  return CoresOfQuota(FirstLine(folder + "/cpu.cfs_quota_us") + " " + FirstLine(folder + "/cpu.cfs_period_us"));
 }
 
 }  // namespace
+
+int32_t StrictestQuota(std::istream& groups, const std::string& mounted) {
+  int32_t strictest = 0;
+  for (std::string line; std::getline(groups, line);) {
+    const size_t controllers = line.find(':'), path = line.find(':', controllers + 1);
+    if (path == std::string::npos) continue;
+    const std::string names = "," + line.substr(controllers + 1, path - controllers - 1) + ",";
+    std::string root = mounted;
+    if (!line.starts_with("0::")) {
+      if (names.find(",cpu,") == std::string::npos) continue;
+      root += "/cpu";
+    }
+    for (std::string group = line.substr(path + 1);; group.resize(group.find_last_of('/'))) {
+      const int32_t cores = QuotaOfGroup(root + group);
+      if (cores > 0) strictest = strictest == 0 ? cores : std::min(strictest, cores);
+      if (group.find_last_of('/') == std::string::npos) break;
+    }
+  }
+  return strictest;
+}
 
 std::vector<int> UsableCores() {
   cpu_set_t set;
@@ -64,7 +68,8 @@ int32_t CoresOfQuota(const std::string& cpu_max) {
 
 int32_t DefaultThreads() {
   const auto cores = static_cast<int32_t>(UsableCores().size());
-  const int32_t quota = QuotaCores();
+  std::ifstream groups("/proc/self/cgroup");
+  const int32_t quota = StrictestQuota(groups, "/sys/fs/cgroup");
   return quota > 0 ? std::min(cores, quota) : cores;
 }
 

@@ -85,6 +85,15 @@ std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
   return slopes;
 }
 
+// "reference, avx2"
+std::string RunnableVariants() {
+  std::vector<std::string> names;
+  for (const char* const* name = kernels::KernelVariants(); *name != nullptr; ++name) {
+    if (kernels::SelectKernels(*name) != nullptr) names.emplace_back(*name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
   if (options.threads == 0) options.threads = DefaultThreads();
   if (options.context_tokens == 0) options.context_tokens = model.context_length();
@@ -116,7 +125,10 @@ absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const 
                                                           DeviceOptions options) {
   RETURN_IF_ERROR(ResolveOptions(*model, options));
   const kernels::Kernels* k = kernels::SelectKernels(options.isa.empty() ? nullptr : options.isa.c_str());
-  if (k == nullptr) return InvalidArgument("isa: \"{}\" is not a kernel variant that this processor runs", options.isa);
+  if (k == nullptr) {
+    return InvalidArgument("instruction set \"{}\": not a kernel variant that this processor runs ({})", options.isa,
+                           RunnableVariants());
+  }
   auto device = std::unique_ptr<CpuDevice>(new CpuDevice(std::move(model), std::move(options), *k));
   RETURN_IF_ERROR(device->CreateCache());
   RETURN_IF_ERROR(device->Allocate());
@@ -302,6 +314,8 @@ absl::Status CpuDevice::AllocateSlots(Formats formats) {
   }
   const int64_t rows = options_.max_batch_tokens;
   router_logits_.resize(rows * experts);
+  expert_begins_.reserve(experts + 1);
+  expert_runs_.reserve(experts);
   if (slots == 0) return absl::OkStatus();
   if (own_input) {
     ASSIGN_OR_RETURN(expert_input_, AllocateActivations(rows, spec_.width, formats));

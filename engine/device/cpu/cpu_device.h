@@ -206,6 +206,7 @@ class CpuDevice final : public Device {
     int64_t begin, end;  // in sorted order
   };
   std::vector<ExpertRun> expert_runs_;
+  std::vector<int64_t> expert_begins_;  // [experts + 1] in sorted order
   std::vector<int32_t> expert_ids_, sorted_rows_, slot_places_, all_slots_;
   std::vector<float> expert_weights_, router_logits_;
   float* expert_out_ = nullptr;  // [slots][width]

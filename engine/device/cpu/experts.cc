@@ -111,7 +111,8 @@ void CpuDevice::RouteRows(int32_t layer, const Activations& read) {
 // Fills expert_runs_, sorted_rows_ (the batch row of each sorted slot) and slot_places_ (where each slot went).
 void CpuDevice::SortByExpert(const model::ExpertSpec& e) {
   const int64_t slots = rows_ * e.used;
-  std::vector<int64_t> begin(e.count + 1, 0);
+  std::vector<int64_t>& begin = expert_begins_;
+  begin.assign(e.count + 1, 0);
   for (int64_t slot = 0; slot < slots; ++slot) ++begin[expert_ids_[slot] + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   expert_runs_.clear();

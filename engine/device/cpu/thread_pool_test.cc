@@ -1,7 +1,11 @@
 #include "engine/device/cpu/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "engine/device/cpu/cores.h"
@@ -67,6 +71,43 @@ TEST(Cores, ReadsTheQuotaOfAControlGroup) {
   EXPECT_EQ(CoresOfQuota("-1 100000"), 0);
   EXPECT_EQ(CoresOfQuota(""), 0);
   EXPECT_EQ(CoresOfQuota("1000"), 0);
+}
+
+// A folder of control groups, as the kernel shows them.
+class Groups : public testing::Test {
+ protected:
+  Groups() { mounted_ = std::filesystem::path(testing::TempDir()) / ("groups-" + std::to_string(getpid())); }
+  ~Groups() override { std::filesystem::remove_all(mounted_); }
+
+  void Write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((mounted_ / path).parent_path());
+    std::ofstream(mounted_ / path) << text << "\n";
+  }
+  int32_t QuotaOf(const std::string& lines) const {
+    std::istringstream groups(lines);
+    return StrictestQuota(groups, mounted_.string());
+  }
+
+  std::filesystem::path mounted_;
+};
+
+TEST_F(Groups, StrictestQuotaOnTheWayToTheRootCounts) {
+  Write("a/cpu.max", "300000 100000");
+  Write("a/b/cpu.max", "max 100000");
+  Write("a/b/c/cpu.max", "400000 100000");
+  EXPECT_EQ(QuotaOf("0::/a/b/c\n"), 3);
+  EXPECT_EQ(QuotaOf("0::/elsewhere\n"), 0);
+  EXPECT_EQ(QuotaOf("0::/\n"), 0);
+  EXPECT_EQ(QuotaOf("garbage\n\n0:\n"), 0);
+}
+
+TEST_F(Groups, OfVersionOneAreReadWhereTheirProcessorLinePoints) {
+  Write("cpu/service/cpu.cfs_quota_us", "150000");
+  Write("cpu/service/cpu.cfs_period_us", "100000");
+  Write("cpu/cpu.cfs_quota_us", "-1");
+  Write("cpu/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(QuotaOf("5:memory:/service\n4:cpu,cpuacct:/service\n"), 2);
+  EXPECT_EQ(QuotaOf("4:cpuset:/service\n3:cpuacct,cpu:/\n"), 0);
 }
 
 TEST(Cores, AreNeverNone) {
