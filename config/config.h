@@ -171,7 +171,7 @@ struct SupervisorOptions {
 };
 
 // Variant of the kernels; kAuto is the best that the processor runs.
-enum class InstructionSet { kAuto, kReference, kAvx2, kAvxVnni, kAvx512, kNeon };
+enum class InstructionSet { kAuto, kReference, kAvx2, kAvxVnni, kAvx512, kNeon, kNeonI8mm };
 
 struct Config {
   ListenOptions listen;

@@ -12,7 +12,8 @@ namespace inferd::config {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 6> kNames = {"auto", "reference", "avx2", "avxvnni", "avx512", "neon"};
+constexpr std::array<std::string_view, 7> kNames = {"auto",   "reference", "avx2",     "avxvnni",
+                                                    "avx512", "neon",      "neon_i8mm"};
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 
 namespace inferd::config {
 
-// "auto", "reference", "avx2", "avxvnni", "avx512" or "neon".
+// "auto", "reference", "avx2", "avxvnni", "avx512", "neon" or "neon_i8mm".
 std::string_view NameOf(InstructionSet set);
 // In the order of the enumerators.
 std::span<const std::string_view> InstructionSetNames();

@@ -35,6 +35,7 @@ TEST(InstructionSet, IsKnownByEveryName) {
   }
   EXPECT_EQ(ParseInstructionSet("reference").value(), InstructionSet::kReference);
   EXPECT_EQ(ParseInstructionSet("neon").value(), InstructionSet::kNeon);
+  EXPECT_EQ(ParseInstructionSet("neon_i8mm").value(), InstructionSet::kNeonI8mm);
   EXPECT_THAT(std::string(MessageOf(ParseInstructionSet("AVX2").status())),
               HasSubstr("\"AVX2\" is not one of auto, reference"));
 }

@@ -72,7 +72,7 @@ struct TopEntry {
 };
 
 struct Kernels {
-  const char* name;  // "reference", "avx2", "avxvnni", "avx512", "neon"
+  const char* name;  // "reference", "avx2", "avxvnni", "avx512", "neon", "neon_i8mm"
 
   // ---- products
   size_t (*activation_row_bytes)(ActivationFormat format, int64_t k);  // a multiple of 64

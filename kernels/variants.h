@@ -37,5 +37,8 @@ extern const Kernels kTable;
 namespace neon {
 extern const Kernels kTable;
 }
+namespace i8mm {
+extern const Kernels kTable;
+}
 
 }  // namespace inferd::kernels

@@ -10,9 +10,11 @@ namespace {
 constexpr Variant kVariants[] = {
     {&reference::kTable, [] { return true; }},
     {&neon::kTable, [] { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }},
+    {&i8mm::kTable,
+     [] { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0 && (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0; }},
 };
 
-constexpr const char* kNames[] = {"reference", "neon", nullptr};
+constexpr const char* kNames[] = {"reference", "neon", "neon_i8mm", nullptr};
 
 }  // namespace
 

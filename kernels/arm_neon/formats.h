@@ -24,6 +24,10 @@ enum class TileKind : uint8_t {
   kMinimum32,     // both for each 32: Q4_K, Q5_K
 };
 
+constexpr bool IsSuper(TileKind kind) {  // of PanelBlock256
+  return kind == TileKind::kSuper16 || kind == TileKind::kMinimum16 || kind == TileKind::kMinimum32;
+}
+
 // panels: 1; tokens: 1..kTileTokens
 template <TileKind kKind>
 TileFunction TileOf(int panels, int tokens);

@@ -4,6 +4,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/arm_neon/formats.h"
+#include "kernels/arm_neon/low_sum.h"
 
 #define INFERD_INLINE inline __attribute__((always_inline))
 
@@ -105,20 +106,6 @@ void Run32(const TileArguments& a) {
   tile.Finish(a);
 }
 
-// Sum of the block's minimums times the activations' sums of each group, for four rows.
-template <int kGroup>
-INFERD_INLINE int32x4_t LowSum(const PanelBlock256& weights, const ActivationBlock256& y, int quarter) {
-  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
-  int32x4_t low = vdupq_n_s32(0);
-#pragma GCC unroll 8
-  for (int pair = 0; pair < 128 / kGroup; ++pair) {
-    const int16x4x2_t minimums = vld2_s16(weights.minimums[pair][4 * quarter]);
-    low = vmlal_n_s16(low, minimums.val[0], activation_sums[2 * pair]);
-    low = vmlal_n_s16(low, minimums.val[1], activation_sums[2 * pair + 1]);
-  }
-  return low;
-}
-
 template <TileKind kKind, int kTokens>
 void Run256(const TileArguments& a) {
   constexpr int kGroup = kKind == TileKind::kMinimum32 ? 32 : 16;
@@ -138,9 +125,7 @@ void Run256(const TileArguments& a) {
       float32x4_t value = vmulq_f32(vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       if constexpr (kKind != TileKind::kSuper16) {
         const float32x4_t minimum = vld1q_f32(tile.weights->minimum + 4 * q);
-        const int32x4_t low = vaddq_s32(LowSum<kGroup>(*tile.weights, *tile.y[t], q), vdupq_n_s32(kShiftedZeroBits));
-        const float32x4_t scaled_zero = vmulq_n_f32(minimum, kShiftedZero);
-        const float32x4_t less = vfmaq_f32(vnegq_f32(scaled_zero), minimum, vreinterpretq_f32_s32(low));
+        const float32x4_t less = ScaledLow(minimum, LowSum<kGroup>(*tile.weights, *tile.y[t], q));
         value = vfmaq_f32(vnegq_f32(less), vld1q_f32(tile.weights->scale + 4 * q), vcvtq_f32_s32(totals[q][t]));
       }
       tile.sums[q][t] = vfmaq_n_f32(tile.sums[q][t], value, tile.y[t]->scale);
@@ -152,8 +137,7 @@ void Run256(const TileArguments& a) {
 
 template <TileKind kKind, int kTokens>
 constexpr TileFunction OfTokens() {
-  constexpr bool kSuper = kKind == TileKind::kSuper16 || kKind == TileKind::kMinimum16 || kKind == TileKind::kMinimum32;
-  if constexpr (kSuper) {
+  if constexpr (IsSuper(kKind)) {
     return Run256<kKind, kTokens>;
   } else {
     return Run32<kKind, kTokens>;

@@ -13,4 +13,4 @@ cmake -G Ninja -S "$repository/tests/arm" -B "$build" -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_CXX_FLAGS_RELEASE="-O2 -DNDEBUG" \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 cmake --build "$build" --target kernels_test --parallel 2
-qemu-aarch64 -L /usr/aarch64-linux-gnu "$build/kernels/kernels_test" "$@"
+qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu "$build/kernels/kernels_test" "$@"
