@@ -3,6 +3,8 @@
 //   for (const Kernels* kernels : VariantsHere()) SameBits(Multiply(*kernels, weights, y, tokens), expected);
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -49,6 +51,13 @@ inline std::vector<float> Multiply(const Kernels& kernels, const Weights& weight
 
 inline bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Any NaN equals any other.
+inline bool SameBitsOrBothNaN(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
+    return std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y));
+  });
 }
 
 // The activations as the product sees them.
