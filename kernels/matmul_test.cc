@@ -95,32 +95,46 @@ class MatmulOfType : public ::testing::TestWithParam<TensorType> {
 TEST_P(MatmulOfType, EveryVariantEqualsTheReference) {
   std::mt19937_64 random(4);
   const int64_t block = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 1);
-  for (int64_t rows : {1, 2, 15, 16, 17, 31, 32, 33, 48, 67}) {
-    CompareVariants({rows, block * (1 + static_cast<int64_t>(random() % 5)), 1 + static_cast<int64_t>(random() % 9)},
+  for (int64_t rows = 1; rows <= 67; ++rows) {
+    CompareVariants({rows, block * (1 + rows % 2), 1}, random);
+    CompareVariants({rows, block * (1 + static_cast<int64_t>(random() % 5)), 2 + static_cast<int64_t>(random() % 8)},
                     random);
   }
   for (int64_t blocks : {1, 2, 3, 7, 8, 9, 18, 33}) CompareVariants({17, block * blocks, 3}, random);
   for (int64_t blocks : {1, 2, 7, 8, 9, 17, 33}) CompareVariants({33, block * blocks, 1}, random);
-  CompareVariants({33, (4096 + 256) / block * block, 7}, random);  // more than one chunk of a long row
+  CompareVariants({33, 4096 + 256, 7}, random);  // many chunks, which are short under few tokens
 }
 
+// Chunks of 4096 elements, as more than 16 tokens have them: two and three in a row.
+TEST_P(MatmulOfType, LongRowsUnderManyTokensEqualTheReference) {
+  std::mt19937_64 random(8);
+  for (const int64_t k : {4352, 8448}) {
+    for (const int64_t tokens : {17, 50}) CompareVariants({33, k, tokens}, random);
+  }
+}
+
+// Rows of one block, of two chunks of 384 elements, and of three or more.
 TEST_P(MatmulOfType, EveryTokenCountEqualsTokenByToken) {
   std::mt19937_64 random(5);
   constexpr int64_t kMost = 64, kRows = 35;
-  const int64_t k = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 32);
+  const int64_t block = std::max<int64_t>(TraitsOf(GetParam()).block_elements, 32);
   const ActivationFormat format = TraitsOf(GetParam()).activation;
-  const Weights weights = testing::RandomWeights(GetParam(), kRows, k, random);
-  const std::vector<float> x = testing::RandomActivations(kMost, k, random);
-  for (const Kernels* kernels : VariantsHere()) {
-    const AlignedBytes y = testing::Quantized(*kernels, format, x, kMost, k);
-    std::vector<float> alone;
-    for (int32_t t = 0; t < kMost; ++t) {
-      const std::vector<float> one = Multiply(*kernels, weights, y, 1, &t);
-      alone.insert(alone.end(), one.begin(), one.end());
-    }
-    for (int64_t tokens = 1; tokens <= kMost; ++tokens) {
-      const std::vector<float> expected(alone.begin(), alone.begin() + tokens * kRows);
-      EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, tokens), expected)) << kernels->name << " " << tokens;
+  for (const int64_t k : {block, (384 / block + 1) * block, 1024 + block}) {
+    const Weights weights = testing::RandomWeights(GetParam(), kRows, k, random);
+    const std::vector<float> x = testing::RandomActivations(kMost, k, random);
+    for (const Kernels* kernels : VariantsHere()) {
+      if (k > block && kernels == SelectKernels("reference")) continue;  // has no chunks
+      const AlignedBytes y = testing::Quantized(*kernels, format, x, kMost, k);
+      std::vector<float> alone;
+      for (int32_t t = 0; t < kMost; ++t) {
+        const std::vector<float> one = Multiply(*kernels, weights, y, 1, &t);
+        alone.insert(alone.end(), one.begin(), one.end());
+      }
+      for (int64_t tokens = 1; tokens <= kMost; ++tokens) {
+        const std::vector<float> expected(alone.begin(), alone.begin() + tokens * kRows);
+        EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, tokens), expected))
+            << kernels->name << " k " << k << " tokens " << tokens;
+      }
     }
   }
 }
