@@ -9,6 +9,7 @@
 
 #include "kernels/kernel_testing.h"
 #include "kernels/kernels.h"
+#include "kernels/testing/block_parts.h"
 
 namespace inferd::kernels {
 namespace {
@@ -27,19 +28,27 @@ class Bytes {
   }
   bool Coin() { return Next() % 2 == 1; }
 
-  // Finite floats: half of them of any size, half near 1. Bytes repeat, mixed with their place.
-  std::vector<float> Floats(int64_t n) {
+  // Finite floats: half of them of any size, or none, and the others near 1. Bytes repeat, mixed with their place.
+  std::vector<float> Floats(int64_t n, bool of_any_size = true) {
     std::vector<float> values(static_cast<size_t>(n));
     for (float& value : values) {
-      uint32_t bits = Next() ^ (static_cast<uint32_t>(&value - values.data()) * 2654435761u);
-      if ((bits & 1) != 0) bits = (bits & 0x80FFFFFFu) | 0x3F000000u;
+      uint32_t bits = Mixed(&value - values.data());
+      if ((bits & 1) != 0 || !of_any_size) bits = (bits & 0x80FFFFFFu) | 0x3F000000u;
       if ((bits & 0x7F800000u) == 0x7F800000u) bits &= ~0x00800000u;
       std::memcpy(&value, &bits, sizeof(value));
     }
     return values;
   }
 
+  std::vector<uint8_t> Raw(size_t n) {
+    std::vector<uint8_t> values(n);
+    for (size_t i = 0; i < n; ++i) values[i] = static_cast<uint8_t>(Mixed(static_cast<int64_t>(i)) >> 24);
+    return values;
+  }
+
  private:
+  uint32_t Mixed(int64_t place) { return Next() ^ (static_cast<uint32_t>(place) * 2654435761u); }
+
   const uint8_t* data_;
   size_t size_;
   size_t at_ = 0;
@@ -68,7 +77,7 @@ void FuzzRows(Bytes& bytes) {
   const int64_t n = bytes.Between(1, 200);
   const std::vector<float> x = bytes.Floats(n), y = bytes.Floats(n), z = bytes.Floats(n);
   const float factor = bytes.Floats(1)[0];
-  const Activation kind = static_cast<Activation>(bytes.Between(0, static_cast<int>(Activation::kExp)));
+  const Activation kind = static_cast<Activation>(bytes.Between(0, static_cast<int>(Activation::kGeluHalf)));
   Compare("rows", [&](const Kernels& k) {
     std::vector<float> out(static_cast<size_t>(9 * n));
     float* rows = out.data();
@@ -171,12 +180,113 @@ void FuzzDelta(Bytes& bytes) {
   });
 }
 
+const TypeTraits& AnyType(Bytes& bytes) {
+  std::vector<const TypeTraits*> types;
+  for (uint32_t id = 0; id < 64; ++id) {
+    if (const TypeTraits* traits = FindTensorType(id)) types.push_back(traits);
+  }
+  return *types[static_cast<size_t>(bytes.Between(0, static_cast<int32_t>(types.size()) - 1))];
+}
+
+// Makes infinities and NaN finite, which would spoil whole rows. Those of block types are in their halves.
+void ClearInfinities(const TypeTraits& traits, std::vector<uint8_t>& weights) {
+  for (size_t i = 0; i < weights.size(); i += traits.block_bytes) {
+    uint8_t* block = weights.data() + i;
+    if (traits.activation == ActivationFormat::kFloat) {
+      const int exponent = traits.type == TensorType::kF16 ? 0x7C : 0x7F;
+      if ((block[traits.block_bytes - 1] & exponent) == exponent) block[traits.block_bytes - 1] ^= 0x40;
+      continue;
+    }
+    const testing::BlockParts& parts = testing::PartsOf(traits.type);
+    for (int half = 0; half < HalvesIn(parts); ++half) {
+      const uint16_t bits = GetHalf(parts, block, half);
+      if ((bits & 0x7C00) == 0x7C00) PutHalf(parts, block, half, bits ^ 0x4000);
+    }
+  }
+}
+
+void FuzzMatmul(Bytes& bytes) {
+  const TypeTraits& traits = AnyType(bytes);
+  constexpr int64_t kMostProducts = 1 << 20;
+  const int64_t block = traits.block_elements, rows = bytes.Between(1, 67);
+  const int64_t k = block * bytes.Between(1, static_cast<int32_t>(20 * 256 / block));
+  const int64_t most_tokens = std::clamp<int64_t>(kMostProducts / (rows * k), 1, 64);
+  const int64_t tokens = bytes.Between(1, static_cast<int32_t>(most_tokens));
+  const int64_t row_end = bytes.Between(1, static_cast<int32_t>(rows));
+  const int64_t row_begin = bytes.Between(0, static_cast<int32_t>(row_end)) / kRowGroup * kRowGroup;
+  const size_t row_bytes = static_cast<size_t>(k / block) * traits.block_bytes;
+  std::vector<uint8_t> weights = bytes.Raw(static_cast<size_t>(rows) * row_bytes);
+  ClearInfinities(traits, weights);
+  const std::vector<float> x = bytes.Floats(tokens * k, bytes.Between(0, 3) == 0);
+  std::vector<int32_t> sources;
+  for (int64_t t = 0; t < tokens; ++t) sources.push_back(bytes.Between(0, static_cast<int32_t>(tokens - 1)));
+  const bool scattered = bytes.Coin();
+  Compare(traits.name, [&](const Kernels& kernels) {
+    AlignedBytes y(static_cast<size_t>(tokens) * kernels.activation_row_bytes(traits.activation, k));
+    kernels.quantize_rows(traits.activation, x.data(), tokens, k, y.data());
+    AlignedBytes scratch(kernels.matmul_scratch_bytes(traits.type, k));
+    std::vector<float> out(static_cast<size_t>(tokens * rows)), row(static_cast<size_t>(k));
+    kernels.matmul({.weights = {traits.type, weights.data(), rows, k, row_bytes},
+                    .row_begin = row_begin,
+                    .row_end = row_end,
+                    .activations = y.data(),
+                    .activation_rows = scattered ? sources.data() : nullptr,
+                    .tokens = tokens,
+                    .out = out.data(),
+                    .out_stride = rows,
+                    .scratch = scratch.data()});
+    kernels.dequantize_row(traits.type, weights.data(), k, row.data());
+    out.insert(out.end(), row.begin(), row.end());
+    return out;
+  });
+}
+
+void FuzzRope(Bytes& bytes) {
+  const int64_t pairs = bytes.Between(1, 70), stride = 2 * pairs + bytes.Between(0, 20), heads = bytes.Between(1, 4);
+  const int64_t position = bytes.Between(0, 1 << 28);
+  const std::vector<float> numbers = bytes.Floats(pairs, false), x = bytes.Floats(heads * stride);
+  const RopePairing pairing = bytes.Coin() ? RopePairing::kHalves : RopePairing::kNeighbours;
+  std::vector<double> frequencies;
+  for (const float number : numbers) frequencies.push_back(number < 0 ? -number * 0.001 : number);
+  Compare("rope", [&](const Kernels& k) {
+    std::vector<float> table(static_cast<size_t>(2 * pairs)), out = x;
+    k.rope_table(position, frequencies.data(), pairs, 1.5f, table.data());
+    k.rope(out.data(), heads, stride, 2 * pairs, pairing, table.data());
+    out.insert(out.end(), table.begin(), table.end());
+    return out;
+  });
+}
+
+void FuzzRoute(Bytes& bytes) {
+  const int32_t groups = bytes.Between(0, 8), experts = std::max(groups, 1) * bytes.Between(2, 70);
+  const std::vector<float> logits = bytes.Floats(experts, bytes.Coin()), bias = bytes.Floats(experts, bytes.Coin());
+  std::vector<int32_t> ids(static_cast<size_t>(bytes.Between(1, experts)));
+  const RouterArguments arguments = {.score = static_cast<RouterScore>(bytes.Between(0, 2)),
+                                     .experts = experts,
+                                     .chosen = static_cast<int32_t>(ids.size()),
+                                     .logits = logits.data(),
+                                     .selection_bias = bytes.Coin() ? bias.data() : nullptr,
+                                     .groups = groups,
+                                     .groups_used = groups == 0 ? 0 : bytes.Between(1, groups),
+                                     .normalize = bytes.Coin(),
+                                     .scale = 2.5f,
+                                     .ids = ids.data()};
+  Compare("route", [&](const Kernels& k) {
+    RouterArguments a = arguments;
+    std::vector<float> weights(ids.size());
+    a.weights = weights.data();
+    k.route(a);
+    weights.insert(weights.end(), ids.begin(), ids.end());
+    return weights;
+  });
+}
+
 }  // namespace
 }  // namespace inferd::kernels
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   inferd::kernels::Bytes bytes(data, size);
-  switch (bytes.Between(0, 2)) {
+  switch (bytes.Between(0, 5)) {
     case 0:
       inferd::kernels::FuzzRows(bytes);
       break;
@@ -185,6 +295,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 2:
       inferd::kernels::FuzzDelta(bytes);
+      break;
+    case 3:
+      inferd::kernels::FuzzMatmul(bytes);
+      break;
+    case 4:
+      inferd::kernels::FuzzRope(bytes);
+      break;
+    case 5:
+      inferd::kernels::FuzzRoute(bytes);
       break;
   }
   return 0;
