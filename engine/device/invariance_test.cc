@@ -83,7 +83,7 @@ TEST_P(Invariance, NotOfThreads) {
   const std::vector<float> expected = Run(*MakeDevice(1), text, {kTokens});
   ASSERT_FALSE(expected.empty());
   for (float value : expected) ASSERT_TRUE(std::isfinite(value));
-  for (int32_t threads : {2, 3, 5}) EXPECT_EQ(Run(*MakeDevice(threads), text, {kTokens}), expected) << threads;
+  for (int32_t threads : {2, 3, 4, 5}) EXPECT_EQ(Run(*MakeDevice(threads), text, {kTokens}), expected) << threads;
 }
 
 TEST_P(Invariance, NotOfInstructionSets) {
@@ -170,6 +170,7 @@ std::vector<Case> Decoders() {
   return {{"llama", [] { return M::Llama(); }},
           {"llama_q8_0", [] { return M::Llama(kernels::TensorType::kQ8_0); }},
           {"llama_q4_0", [] { return M::Llama(kernels::TensorType::kQ4_0); }, kernels::CacheType::kF32},
+          {"llama_k", M::LlamaK},
           {"gemma2", M::Gemma2},
           {"qwen3moe", M::Qwen3Moe},
           {"deepseek2", M::Deepseek2},

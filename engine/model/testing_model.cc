@@ -22,14 +22,26 @@ std::string FloatBytes(uint64_t n, float magnitude, float centre, std::mt19937& 
   return bytes;
 }
 
-// Blocks with a scale of 2^-7 (q8_0) or 2^-4 (q4_0) and random digits.
+// The floats of a type's blocks: halves, a scale and what lies behind it (Q4_K: the scale of minimums).
+struct BlockFloats {
+  TensorType type;
+  size_t at, count;
+  uint16_t halves[2];
+};
+constexpr BlockFloats kBlockFloats[] = {{TensorType::kQ8_0, 0, 1, {0x1400}},          // 2^-10
+                                        {TensorType::kQ4_0, 0, 1, {0x2400}},          // 2^-6
+                                        {TensorType::kQ4_K, 0, 2, {0x1000, 0x1C00}},  // 2^-11, 2^-8
+                                        {TensorType::kQ6_K, 208, 1, {0x0800}}};       // 2^-13
+
+// Blocks with those floats, all else random.
 std::string QuantizedBytes(TensorType type, uint64_t n, std::mt19937& random) {
-  const uint64_t digits = type == TensorType::kQ8_0 ? 32 : 16;
-  const uint16_t scale = type == TensorType::kQ8_0 ? 0x1400 : 0x2400;
-  std::string bytes;
-  for (uint64_t block = 0; block < n / 32; ++block) {
-    bytes.append(reinterpret_cast<const char*>(&scale), sizeof scale);
-    for (uint64_t i = 0; i < digits; ++i) bytes.push_back(static_cast<char>(random()));
+  const BlockFloats& floats = *std::find_if(std::begin(kBlockFloats), std::end(kBlockFloats),
+                                            [&](const BlockFloats& candidate) { return candidate.type == type; });
+  const kernels::TypeTraits& traits = kernels::TraitsOf(type);
+  std::string bytes(n / traits.block_elements * traits.block_bytes, '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  for (size_t block = 0; block < bytes.size(); block += traits.block_bytes) {
+    std::memcpy(bytes.data() + block + floats.at, floats.halves, floats.count * sizeof(uint16_t));
   }
   return bytes;
 }
@@ -68,24 +80,24 @@ TestingModel& TestingModel::Without(std::string_view key) {
 }
 
 void TestingModel::Ends() {
-  Tensor("token_embd.weight", {kWidth, kVocabulary}, 1.0f);
+  Tensor("token_embd.weight", {width_, kVocabulary}, 1.0f);
   Norm("output_norm");
-  Matrix("output", kWidth, kVocabulary);
+  Matrix("output", width_, kVocabulary);
 }
 
 void TestingModel::Attention(const std::string& block, uint64_t heads, uint64_t kv_heads, uint64_t dim) {
   Norm(block + "attn_norm");
-  Matrix(block + "attn_q", kWidth, heads * dim);
-  Matrix(block + "attn_k", kWidth, kv_heads * dim);
-  Matrix(block + "attn_v", kWidth, kv_heads * dim);
-  Matrix(block + "attn_output", heads * dim, kWidth);
+  Matrix(block + "attn_q", width_, heads * dim);
+  Matrix(block + "attn_k", width_, kv_heads * dim);
+  Matrix(block + "attn_v", width_, kv_heads * dim);
+  Matrix(block + "attn_output", heads * dim, width_);
 }
 
 void TestingModel::GatedFeedForward(const std::string& block, uint64_t inner) {
   Norm(block + "ffn_norm");
-  Matrix(block + "ffn_gate", kWidth, inner);
-  Matrix(block + "ffn_up", kWidth, inner);
-  Matrix(block + "ffn_down", inner, kWidth);
+  Matrix(block + "ffn_gate", width_, inner);
+  Matrix(block + "ffn_up", width_, inner);
+  Matrix(block + "ffn_down", inner, width_);
 }
 
 TestingModel TestingModel::Llama(TensorType type) {
@@ -95,6 +107,19 @@ TestingModel TestingModel::Llama(TensorType type) {
   for (uint32_t i = 0; i < kLayers; ++i) {
     m.Attention(Block(i), 4, 2, 16);
     m.GatedFeedForward(Block(i));
+  }
+  return m;
+}
+
+TestingModel TestingModel::LlamaK() {
+  TestingModel m("llama");
+  m.type_ = TensorType::kQ4_K;
+  m.width_ = 256;
+  m.Set("embedding_length", uint32_t{256}).Set("feed_forward_length", uint32_t{512});
+  m.Ends();
+  for (uint32_t i = 0; i < kLayers; ++i) {
+    m.Attention(Block(i), 4, 2, 64);
+    m.GatedFeedForward(Block(i), 512);
   }
   return m;
 }
@@ -297,6 +322,12 @@ TestingModel TestingModel::Bert() {
   return m;
 }
 
+TensorType TestingModel::TypeOf(const Item& item) const {
+  const auto has = [&](std::string_view part) { return item.name.find(part) != std::string::npos; };
+  if (item.dims.size() < 2 || item.dims[0] % 32 != 0 || item.name == "token_embd.weight") return TensorType::kF32;
+  return type_ == TensorType::kQ4_K && (has("attn_v") || has("ffn_down")) ? TensorType::kQ6_K : type_;
+}
+
 std::string TestingModel::Bytes() const {
   gguf::GgufWriter writer;
   writer.Add("general.architecture", std::string_view(architecture_));
@@ -307,8 +338,7 @@ std::string TestingModel::Bytes() const {
   std::vector<std::string> data;
   for (const Item& item : tensors_) {
     std::mt19937 random(static_cast<uint32_t>(std::hash<std::string>()(item.name)));
-    const bool matrix = item.dims.size() > 1 && item.dims[0] % 32 == 0 && item.name != "token_embd.weight";
-    const TensorType type = matrix ? type_ : TensorType::kF32;
+    const TensorType type = TypeOf(item);
     uint64_t n = 1;
     for (uint64_t dim : item.dims) n *= dim;
     writer.AddTensor(item.name, type, item.dims);

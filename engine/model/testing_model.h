@@ -23,6 +23,7 @@ class TestingModel {
   static constexpr uint32_t kVocabulary = 96, kWidth = 64, kInner = 128, kLayers = 3, kContext = 512;
 
   static TestingModel Llama(kernels::TensorType type = kernels::TensorType::kF32);  // 4 heads, 2 KV heads
+  static TestingModel LlamaK();     // the same of width 256 in Q4_K, values and ways down in Q6_K
   static TestingModel Gemma2();     // every other layer with a window of 40 tokens, norms after branches, soft caps
   static TestingModel Qwen3Moe();   // 4 experts, 2 used
   static TestingModel Deepseek2();  // latent attention, absorbed
@@ -62,12 +63,16 @@ class TestingModel {
   };
   explicit TestingModel(std::string architecture);
   void Ends();
-  void Norm(const std::string& name, uint64_t n = kWidth) { Tensor(name + ".weight", {n}, 0.25f, 1); }
+  void Norm(const std::string& name) { Norm(name, width_); }
+  void Norm(const std::string& name, uint64_t n) { Tensor(name + ".weight", {n}, 0.25f, 1); }
   void Matrix(const std::string& name, uint64_t k, uint64_t rows) { Tensor(name + ".weight", {k, rows}); }
   void Attention(const std::string& block, uint64_t heads, uint64_t kv_heads, uint64_t dim);
   void GatedFeedForward(const std::string& block, uint64_t inner = kInner);
 
+  kernels::TensorType TypeOf(const Item& item) const;
+
   std::string architecture_;
+  uint64_t width_ = kWidth;                               // of Ends, Norm, Attention and GatedFeedForward
   kernels::TensorType type_ = kernels::TensorType::kF32;  // of matrices
   std::vector<Key> keys_;
   std::vector<Item> tensors_;
