@@ -1,5 +1,7 @@
-"""inferd-model inspect and verify: on the real model, on the same model damaged, on files that mean harm."""
+"""inferd-model inspect and verify: on the real model, on the same model damaged, on files that mean harm; bench on a tiny one."""
 import json
+import os
+import re
 import struct
 import subprocess
 
@@ -132,3 +134,41 @@ def test_logits_are_never_written_over_the_model(tmp_path):
         assert result.returncode == 1 and b"is the model" in result.stderr, result
     assert before == {path: path.read_bytes() for path in before}
     assert tool("logits", parts[0], "--tokens", "1,2", "--output", tmp_path / "logits").returncode == 0
+
+
+def bench(tmp_path, isa, *arguments):
+    """What a short bench of a tiny model prints, with the kernels named or with the best."""
+    model = tmp_path / "tiny.gguf"
+    assert tool("bench", "--make-model", model, "--shape", "llama-tiny").returncode == 0
+    environment = {key: value for key, value in os.environ.items() if key != "INFERD_ISA"} | ({"INFERD_ISA": isa} if isa else {})
+    result = tool("bench", model, "--threads", 2, "--prefill", 32, "--decode", 4, "--sequences", "1,2", "--runs", 1, *arguments, env=environment)
+    assert result.returncode == 0 and not result.stderr, result
+    return result.stdout.decode()
+
+
+BENCH_TESTS = [("prefill", 32, 1), ("decode", 4, 1), ("decode", 4, 2)]
+
+
+@pytest.mark.parametrize("isa", [None, "reference"])
+def test_bench_measures_the_machine_and_a_model_as_json(tmp_path, isa):
+    measured = json.loads(bench(tmp_path, isa, "--json"))
+    machine, results = measured.pop("machine"), measured.pop("results")
+    assert not measured and machine.pop("threads") == 2
+    assert machine.pop("isa") == isa or isa is None
+    assert set(machine) == {"int8_ops_per_second", "f32_flops_per_second", "read_bytes_per_second"}
+    assert all(rate > 0 for rate in machine.values()), machine
+    assert [(result.pop("test"), result.pop("tokens"), result.pop("sequences")) for result in results] == BENCH_TESTS
+    for result in results:
+        assert set(result) == {"tokens_per_second", "share_of_limit"} and all(value > 0 for value in result.values()), result
+
+
+@pytest.mark.parametrize("isa", [None, "reference"])
+def test_bench_prints_a_table(tmp_path, isa):
+    machine, heads, *rows = bench(tmp_path, isa).splitlines()
+    limits = re.fullmatch(r"machine: (\w+), 2 threads, int8 (\S+) T ops/s, f32 (\S+) GFLOP/s, read (\S+) GB/s", machine)
+    assert limits and limits[1] == (isa or limits[1]) and float(limits[4]) > 0, machine
+    assert heads.split() == ["test", "tokens", "sequences", "tokens/s", "of", "limit"]
+    cells = [row.split() for row in rows]
+    assert [(test, int(tokens), int(sequences)) for test, tokens, sequences, _, _ in cells] == BENCH_TESTS
+    for *_, speed, share in cells:
+        assert float(speed) > 0 and re.fullmatch(r"\d+%", share), rows
