@@ -39,18 +39,16 @@ Weights Extreme(const BlockParts& parts, int64_t rows, int64_t k, size_t values,
   return weights;
 }
 
-using Same = bool(const std::vector<float>&, const std::vector<float>&);
-
 // Every variant against the reference, for all tokens at once and for the first ones alone.
-void ExpectSameProducts(const Weights& weights, const AlignedBytes& y, int64_t tokens, int32_t alone,
-                        Same* same = SameBitsOrBothNaN) {
+void ExpectSameProducts(const Weights& weights, const AlignedBytes& y, int64_t tokens, int32_t alone) {
   const std::vector<float> expected = Multiply(*SelectKernels("reference"), weights, y, tokens);
   for (const Kernels* kernels : VariantsHere()) {
     SCOPED_TRACE(kernels->name);
-    EXPECT_TRUE(same(Multiply(*kernels, weights, y, tokens), expected));
+    EXPECT_TRUE(SameBitsOrBothNaN(Multiply(*kernels, weights, y, tokens), expected));
     for (int32_t t = 0; t < alone; ++t) {
       const auto begin = expected.begin() + t * weights.rows;
-      EXPECT_TRUE(same(Multiply(*kernels, weights, y, 1, &t), {begin, begin + weights.rows})) << "token " << t;
+      EXPECT_TRUE(SameBitsOrBothNaN(Multiply(*kernels, weights, y, 1, &t), {begin, begin + weights.rows}))
+          << "token " << t;
     }
   }
 }
@@ -76,15 +74,8 @@ TEST_P(MatmulExtremes, LargestSumsGiveTheReferencesBits) {
   }
 }
 
-bool SameBitsOrNeitherFinite(const std::vector<float>& a, const std::vector<float>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](float x, float y) {
-    return std::memcmp(&x, &y, sizeof x) == 0 || (!std::isfinite(x) && !std::isfinite(y));
-  });
-}
-
 // Zeros, the smallest and the largest halves, infinities and NaN as scales and minimums. Two of the tokens are all
-// zero, or too large to have a scale. The minimum of a block of 256 may be split into parts whose difference it is, so
-// that an infinite one may give NaN where the reference has an infinity.
+// zero, or too large to have a scale.
 TEST_P(MatmulExtremes, HalvesAtTheirEndsGiveTheReferencesBits) {
   constexpr uint16_t kHalves[] = {kHalfOne, 0x0000, 0x8000, 0x0001, 0x8001, 0x03FF,
                                   0x7BFF,   0xFBFF, 0x7C00, 0xFC00, 0x7E00};
@@ -102,9 +93,7 @@ TEST_P(MatmulExtremes, HalvesAtTheirEndsGiveTheReferencesBits) {
     for (const uint16_t second : kHalves) {
       if (HalvesIn(GetParam()) < 2 && second != kHalfOne) continue;
       SCOPED_TRACE(::testing::Message() << std::hex << first << " " << second);
-      const bool finite_minimum = (second & 0x7C00) != 0x7C00;
-      Same* same = traits.block_elements == 256 && !finite_minimum ? SameBitsOrNeitherFinite : SameBitsOrBothNaN;
-      ExpectSameProducts(Extreme(GetParam(), kEveryPair, k, 0, 0, first, second), y, kTokens, kTokens, same);
+      ExpectSameProducts(Extreme(GetParam(), kEveryPair, k, 0, 0, first, second), y, kTokens, kTokens);
     }
   }
 }
@@ -154,6 +143,45 @@ TEST(Matmul, SumsAtTheEdgeOf16BitsGiveTheReferencesBits) {
                 << sums[static_cast<size_t>(t)];
           }
         }
+      }
+    }
+  }
+}
+
+// Rows whose values are the largest in the first 0, 1, 2, ... 32 of each 32 elements and the smallest in the others,
+// and tokens whose quants change their sign there: the largest sums that a block's one-sided sums allow.
+TEST(Matmul, SumsOfOneSignAmongOthersGiveTheReferencesBits) {
+  constexpr int64_t kRows = 33, kK = 256;
+  std::vector<float> x;
+  int64_t tokens = 0;
+  for (int positive = 4; positive <= 28; ++positive) {
+    for (const int large : {64, 100, 127}) {
+      for (const int small : {0, 30, 100, 127}) {
+        for (int i = 0; i < kK; ++i) x.push_back(static_cast<float>(i % 32 < positive ? large : -small));
+        x.back() = -127;
+        ++tokens;
+      }
+    }
+  }
+  const Kernels& reference = *SelectKernels("reference");
+  const AlignedBytes y = testing::Quantized(reference, ActivationFormat::kBlock256, x, tokens, kK);
+  for (const TensorType type : {TensorType::kQ4_K, TensorType::kQ5_K, TensorType::kQ6_K}) {
+    const BlockParts& parts = testing::PartsOf(type);
+    const size_t values = type == TensorType::kQ6_K ? 0 : 16;
+    Weights weights = Extreme(parts, kRows, kK, 0, 1);
+    for (size_t i = 0; i < weights.bytes.size(); ++i) {
+      const size_t at = i % weights.row_bytes, row = i / weights.row_bytes;
+      const bool is_half = at >= parts.halves_begin && at < parts.halves_end;
+      const bool is_scale = at >= parts.scales_begin && at < parts.scales_end;
+      if (is_half || is_scale) continue;
+      weights.bytes[i] = (at - values) % 32 < row ? 0xFF : 0x00;
+    }
+    for (int32_t t = 0; t < tokens; ++t) {  // by itself, for the widest token of a tile decides for all
+      const int32_t rows[] = {t, t};
+      const std::vector<float> expected = Multiply(reference, weights, y, 2, rows);
+      for (const Kernels* kernels : VariantsHere()) {
+        EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, 2, rows), expected))
+            << kernels->name << " " << TraitsOf(type).name << " token " << t;
       }
     }
   }

@@ -166,12 +166,12 @@ TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
       const int64_t k = block * blocks;
       const Weights weights = testing::RandomWeights(GetParam(), rows, k, random);
       const GuardedBytes guarded(weights.bytes);
-      const std::vector<float> x = testing::RandomActivations(2, k, random);
-      const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 2, k);
+      const std::vector<float> x = testing::RandomActivations(7, k, random);
+      const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 7, k);
       for (const Kernels* kernels : VariantsHere()) {
         GuardedBytes scratch = ScratchFor(*kernels, GetParam(), k);
-        std::vector<float> out(static_cast<size_t>(2 * rows)), row(static_cast<size_t>(k));
-        for (const int64_t tokens : {1, 2}) {
+        std::vector<float> out(static_cast<size_t>(7 * rows)), row(static_cast<size_t>(k));
+        for (const int64_t tokens : {1, 2, 7}) {
           kernels->matmul({.weights = {GetParam(), guarded.data(), rows, k, weights.row_bytes},
                            .row_begin = 0,
                            .row_end = rows,
@@ -179,7 +179,8 @@ TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
                            .tokens = tokens,
                            .out = out.data(),
                            .out_stride = rows,
-                           .scratch = scratch.data()});
+                           .scratch = scratch.data(),
+                           .next = guarded.data() + weights.bytes.size()});
           const std::vector<float> expected = Multiply(reference, weights, y, tokens);
           EXPECT_EQ(std::memcmp(out.data(), expected.data(), expected.size() * sizeof(float)), 0) << kernels->name;
         }

@@ -18,8 +18,6 @@ using model::RecurrentKind;
 
 constexpr int64_t kWriteTokens = 32;  // tokens whose K and V one item writes: whole lines of f16
 
-int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-
 // Calls visit(linear) for each matrix of the model.
 template <typename Visit>
 void VisitLinears(const model::ModelWeights& weights, Visit visit) {

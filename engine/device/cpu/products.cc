@@ -9,8 +9,6 @@ namespace {
 constexpr int64_t kManyTokens = 32;  // from here on a matrix product reads its weights seldom enough to be large
 constexpr int64_t kMostRowsOfMany = 64, kMostRowsOfFew = 1024;
 
-int64_t RoundedUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-
 }  // namespace
 
 void Products::Store(const Activations& activations, int64_t row, const float* x) const {
@@ -66,12 +64,12 @@ void Products::MultiplyByBlas(const Activations& activations, int64_t tokens, co
   }
 }
 
-int64_t Products::RowsPerItem(int64_t rows, int64_t tokens) const {
+int64_t Products::RowsPerItem(int64_t rows, int64_t tokens, int32_t threads) {
   constexpr int64_t kItemsPerThread = 4, kLeast = 2 * kernels::kRowGroup;
-  const int64_t even = rows / (kItemsPerThread * pool_.threads()) / kernels::kRowGroup * kernels::kRowGroup;
+  const int64_t even = rows / (kItemsPerThread * threads) / kernels::kRowGroup * kernels::kRowGroup;
   if (tokens < kManyTokens) return std::clamp<int64_t>(even, kLeast, kMostRowsOfFew);
   // An item takes long: as large as it can be without some threads waiting for the others' last one.
-  const auto longest = [&](int64_t step) { return RoundedUp(RoundedUp(rows, step) / step, pool_.threads()) * step; };
+  const auto longest = [&](int64_t step) { return RoundUp(RoundUp(rows, step) / step, threads) * step; };
   return longest(kLeast) < longest(kMostRowsOfMany) ? kLeast : kMostRowsOfMany;
 }
 

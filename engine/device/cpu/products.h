@@ -120,7 +120,8 @@ class Products {
   }
 
   // How many weight rows make one item, so that threads finish together and each reads long runs of memory.
-  int64_t RowsPerItem(int64_t rows, int64_t tokens) const;
+  int64_t RowsPerItem(int64_t rows, int64_t tokens) const { return RowsPerItem(rows, tokens, pool_.threads()); }
+  static int64_t RowsPerItem(int64_t rows, int64_t tokens, int32_t threads);
   // Outputs of the largest item of a batch of up to `most_tokens`.
   static int64_t MostOfItem(int64_t most_tokens);
 

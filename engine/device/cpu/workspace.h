@@ -15,6 +15,8 @@
 
 namespace inferd::device {
 
+constexpr int64_t RoundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
 class Workspace {
  public:
   template <typename T>
