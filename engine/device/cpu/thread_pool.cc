@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 
@@ -13,7 +14,7 @@
 namespace inferd::device {
 namespace {
 
-constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr auto kLongestSpin = std::chrono::microseconds(50);
 constexpr int kItemBits = 24;
 constexpr uint64_t kItemMask = (uint64_t{1} << kItemBits) - 1;
 
@@ -29,16 +30,26 @@ void Wake(std::atomic<uint32_t>& word) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Spins until ready() or the time is over; whether it became ready.
+// Spins until ready() or the time is over; whether it became ready. A thread that waits in vain time after time,
+// because what it waits for is not running, waits half as long each time, and longer again once it has not: what is
+// spun away beside a busy neighbour is the neighbour's.
 template <typename Ready>
 bool SpinUntil(Ready ready) {
-  const auto end = std::chrono::steady_clock::now() + kSpin;
+  constexpr int kPatience = 1, kMostVain = kPatience + 4;
+  thread_local int vain = 0;  // more than there were successes since
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::nanoseconds(kLongestSpin) / (1 << std::max(vain - kPatience, 0));
   do {
     for (int i = 0; i < 64; ++i) {
-      if (ready()) return true;
-      kernels::SpinPause();
+      if (!ready()) {
+        kernels::SpinPause();
+        continue;
+      }
+      vain = std::max(vain - 2, 0);
+      return true;
     }
   } while (std::chrono::steady_clock::now() < end);
+  vain = std::min(vain + 1, kMostVain);
   return ready();
 }
 
