@@ -67,20 +67,28 @@ void QuantizeBlock(const float* x, ActivationBlock256& block) {
   block.wide = WideOf(largest);
 }
 
-template <typename Isa>
-void QuantizeRows(ActivationFormat format, const float* x, int64_t rows, int64_t k, void* out) {
+// quantize(x, count, blocks) for each row's blocks, of either kind.
+template <typename Quantize>
+static inline __attribute__((always_inline)) void ForRows(ActivationFormat format, const float* x, int64_t rows,
+                                                          int64_t k, void* out, const Quantize& quantize) {
   if (format == ActivationFormat::kFloat) return reference::QuantizeRows(format, x, rows, k, out);
   const size_t row_bytes = reference::ActivationRowBytes(format, k);
   auto* row = static_cast<uint8_t*>(out);
   for (int64_t r = 0; r < rows; ++r, x += k, row += row_bytes) {
-    auto* blocks32 = reinterpret_cast<ActivationBlock32*>(row);
-    auto* blocks256 = reinterpret_cast<ActivationBlock256*>(row);
     if (format == ActivationFormat::kBlock32) {
-      for (int64_t b = 0; b < k / 32; ++b) QuantizeBlock<Isa>(x + 32 * b, blocks32[b]);
+      quantize(x, k / 32, reinterpret_cast<ActivationBlock32*>(row));
     } else {
-      for (int64_t b = 0; b < k / 256; ++b) QuantizeBlock<Isa>(x + 256 * b, blocks256[b]);
+      quantize(x, k / 256, reinterpret_cast<ActivationBlock256*>(row));
     }
   }
+}
+
+template <typename Isa>
+void QuantizeRows(ActivationFormat format, const float* x, int64_t rows, int64_t k, void* out) {
+  ForRows(format, x, rows, k, out, [](const float* from, int64_t count, auto* blocks) {
+    constexpr int64_t kElements = sizeof(blocks->quants);
+    for (int64_t b = 0; b < count; ++b) QuantizeBlock<Isa>(from + kElements * b, blocks[b]);
+  });
 }
 
 }  // namespace inferd::kernels::panels

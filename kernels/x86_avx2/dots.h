@@ -27,4 +27,13 @@ static INFERD_INLINE __m256i Pairs(__m256i values, __m256i quants) {
   return _mm256_maddubs_epi16(_mm256_abs_epi8(values), _mm256_sign_epi8(quants, values));
 }
 
+// Sum of the block's minimums times the activations' sums of each group.
+template <int kGroup>
+static INFERD_INLINE __m256i LowSum(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half) {
+  return LowSumBy<kGroup>(
+      weights, y, half, [](__m256i low, __m256i a, __m256i b) __attribute__((always_inline)) {
+        return _mm256_add_epi32(low, _mm256_madd_epi16(a, b));
+      });
+}
+
 }  // namespace inferd::kernels::avx2

@@ -55,15 +55,15 @@ static INFERD_INLINE __m256 ScaledValue(const float* scale, const float* minimum
   return _mm256_fmsub_ps(_mm256_load_ps(scale), dots, less);
 }
 
-// Sum of the block's minimums times the activations' sums of each group.
-template <int kGroup>
-static INFERD_INLINE __m256i LowSum(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half) {
+// Sum of the block's minimums times the activations' sums of each group. add(low, a, b): low + products of int16 pairs
+template <int kGroup, typename Add>
+static INFERD_INLINE __m256i LowSumBy(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half,
+                                      const Add& add) {
   const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
   __m256i low = _mm256_setzero_si256();
 #pragma GCC unroll 8
   for (int pair = 0; pair < 128 / kGroup; ++pair) {
-    const __m256i sums = BroadcastDword(activation_sums + 2 * pair);
-    low = _mm256_add_epi32(low, _mm256_madd_epi16(LoadHalf(weights.minimums[pair], half), sums));
+    low = add(low, LoadHalf(weights.minimums[pair], half), BroadcastDword(activation_sums + 2 * pair));
   }
   return low;
 }

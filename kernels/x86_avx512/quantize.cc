@@ -1,11 +1,12 @@
 // Quantized activations of the avx512 variant, as reference/quantize.cc defines them: 16 blocks of 32, or the 16 groups
 // of a block of 256, have a lane each for what there is one of.
+#include "kernels/panels/quantize.h"
+
 #include <immintrin.h>
 
 #include <cstddef>
 
 #include "kernels/activations.h"
-#include "kernels/reference/products.h"
 #include "kernels/x86_avx512/products.h"
 #include "kernels/x86_avx512/tile_parts.h"
 
@@ -164,23 +165,21 @@ void QuantizeBlock(const float* x, ActivationBlock256& block) {
   _mm_storeu_si128((__m128i*)block.sums32, _mm512_cvtepi64_epi16(sums32));  // the low half of each pair of lanes
 }
 
+struct Quantize {
+  void operator()(const float* x, int64_t count, ActivationBlock32* blocks) const {
+    int64_t b = 0;
+    for (; b + kBlocksAtOnce <= count; b += kBlocksAtOnce) QuantizeBlocks(x + 32 * b, kBlocksAtOnce, blocks + b);
+    if (b < count) QuantizeBlocks(x + 32 * b, static_cast<int>(count - b), blocks + b);
+  }
+  void operator()(const float* x, int64_t count, ActivationBlock256* blocks) const {
+    for (int64_t b = 0; b < count; ++b) QuantizeBlock(x + 256 * b, blocks[b]);
+  }
+};
+
 }  // namespace
 
 void QuantizeRows(ActivationFormat format, const float* x, int64_t rows, int64_t k, void* out) {
-  if (format == ActivationFormat::kFloat) return reference::QuantizeRows(format, x, rows, k, out);
-  const size_t row_bytes = reference::ActivationRowBytes(format, k);
-  auto* row = static_cast<uint8_t*>(out);
-  for (int64_t r = 0; r < rows; ++r, x += k, row += row_bytes) {
-    auto* blocks32 = reinterpret_cast<ActivationBlock32*>(row);
-    auto* blocks256 = reinterpret_cast<ActivationBlock256*>(row);
-    if (format == ActivationFormat::kBlock256) {
-      for (int64_t b = 0; b < k / 256; ++b) QuantizeBlock(x + 256 * b, blocks256[b]);
-      continue;
-    }
-    int64_t b = 0;
-    for (; b + kBlocksAtOnce <= k / 32; b += kBlocksAtOnce) QuantizeBlocks(x + 32 * b, kBlocksAtOnce, blocks32 + b);
-    if (b < k / 32) QuantizeBlocks(x + 32 * b, static_cast<int>(k / 32 - b), blocks32 + b);
-  }
+  panels::ForRows(format, x, rows, k, out, Quantize());
 }
 
 }  // namespace inferd::kernels::avx512

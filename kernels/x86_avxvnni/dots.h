@@ -22,14 +22,10 @@ static INFERD_INLINE __m256i Unsigned(__m256i values) {
 // Sum of the block's minimums times the activations' sums of each group.
 template <int kGroup>
 static INFERD_INLINE __m256i LowSum(const panels::PanelBlock256& weights, const ActivationBlock256& y, int half) {
-  const int16_t* activation_sums = kGroup == 16 ? y.sums16 : y.sums32;
-  __m256i low = _mm256_setzero_si256();
-#pragma GCC unroll 8
-  for (int pair = 0; pair < 128 / kGroup; ++pair) {
-    low = _mm256_dpwssd_avx_epi32(low, avx2::LoadHalf(weights.minimums[pair], half),
-                                  avx2::BroadcastDword(activation_sums + 2 * pair));
-  }
-  return low;
+  return avx2::LowSumBy<kGroup>(
+      weights, y, half, [](__m256i low, __m256i a, __m256i b) __attribute__((always_inline)) {
+        return _mm256_dpwssd_avx_epi32(low, a, b);
+      });
 }
 
 // total + dot * scale, of which `scale` has two in each lane. A dot that fits in int16 is multiplied and added at once.
