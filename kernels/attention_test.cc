@@ -64,7 +64,7 @@ std::vector<AttentionCase> Cases() {
   return cases;
 }
 
-class Attention : public testing::TestWithParam<AttentionCase> {};
+class Attention : public ::testing::TestWithParam<AttentionCase> {};
 
 TEST_P(Attention, ReferenceIsCloseToDoublePrecision) {
   AttentionProblem problem(GetParam());
@@ -104,10 +104,10 @@ TEST_P(Attention, EachQueryIsTheSameAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Attention, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(All, Attention, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return std::to_string(info.index) + "_" + info.param.Name(); });
 
-class WriteKv : public testing::TestWithParam<CacheType> {};
+class WriteKv : public ::testing::TestWithParam<CacheType> {};
 
 // 64 tokens at once, in pieces of every size, and in every variant: the same page.
 TEST_P(WriteKv, DoesNotDependOnTheNumberOfTokensOrTheVariant) {
@@ -132,7 +132,7 @@ TEST_P(WriteKv, DoesNotDependOnTheNumberOfTokensOrTheVariant) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WriteKv, testing::ValuesIn(kTypes));
+INSTANTIATE_TEST_SUITE_P(All, WriteKv, ::testing::ValuesIn(kTypes));
 
 TEST(WriteKvQ8, RoundsToTheNearestOf255Steps) {
   const PageShape shape = {CacheType::kQ8_0, 1, 32, 32};
@@ -142,7 +142,7 @@ TEST(WriteKvQ8, RoundsToTheNearestOf255Steps) {
   for (const Kernels* kernels : RunnableVariants()) {
     AlignedBytes page(kernels->page_bytes(shape));
     kernels->write_kv(shape, page.data(), 5, 1, row.data(), 32, row.data(), 32);
-    const int8_t* k = static_cast<const int8_t*>(page.data());
+    const int8_t* k = reinterpret_cast<const int8_t*>(page.data());
     const int8_t* v = k + 32 * 64;
     for (int i = 0; i < 32; ++i) {
       EXPECT_EQ(k[i * 64 + 5], std::lround(row[static_cast<size_t>(i)] * 10.0)) << i;

@@ -126,7 +126,7 @@ struct Case {
   uint64_t hash;
 };
 
-class Fingerprint : public testing::TestWithParam<Case> {};
+class Fingerprint : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Fingerprint, IsTheSameOnEveryMachine) {
   for (const Kernels* kernels : RunnableVariants()) {
@@ -136,7 +136,7 @@ TEST_P(Fingerprint, IsTheSameOnEveryMachine) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Fingerprint,
-    testing::Values(
+    ::testing::Values(
         Case{"AttentionF32", [](const Kernels& k) { return Attend(k, CacheType::kF32); }, 0x3218b32d6ed57d5cu},
         Case{"AttentionF16", [](const Kernels& k) { return Attend(k, CacheType::kF16); }, 0x462f62ecdd786a22u},
         Case{"AttentionQ8", [](const Kernels& k) { return Attend(k, CacheType::kQ8_0); }, 0xa97cc2a738282721u},

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "kernels/testing/weights.h"
 
 namespace inferd::kernels {
+
+using testing::AlignedBytes;
 
 inline std::vector<const Kernels*> RunnableVariants() {
   std::vector<const Kernels*> variants;
@@ -40,18 +43,5 @@ inline std::vector<float> Awkward(uint64_t seed, size_t n) {
   }
   return values;
 }
-
-// Memory on a 64-byte boundary, as pages and scratch need it.
-class AlignedBytes {
- public:
-  explicit AlignedBytes(size_t size) : storage_(size + 64) {}
-  void* data() { return storage_.data() + Gap(); }
-  const void* data() const { return storage_.data() + Gap(); }
-
- private:
-  size_t Gap() const { return (64 - reinterpret_cast<uintptr_t>(storage_.data()) % 64) % 64; }
-
-  std::vector<unsigned char> storage_;
-};
 
 }  // namespace inferd::kernels

@@ -42,7 +42,7 @@ Weights Extreme(const BlockParts& parts, int64_t rows, int64_t k, size_t values,
 // Every variant against the reference, for all tokens at once and for the first ones alone.
 void ExpectSameProducts(const Weights& weights, const AlignedBytes& y, int64_t tokens, int32_t alone) {
   const std::vector<float> expected = Multiply(*SelectKernels("reference"), weights, y, tokens);
-  for (const Kernels* kernels : VariantsHere()) {
+  for (const Kernels* kernels : RunnableVariants()) {
     SCOPED_TRACE(kernels->name);
     EXPECT_TRUE(SameBitsOrBothNaN(Multiply(*kernels, weights, y, tokens), expected));
     for (int32_t t = 0; t < alone; ++t) {
@@ -137,7 +137,7 @@ TEST(Matmul, SumsAtTheEdgeOf16BitsGiveTheReferencesBits) {
         for (int32_t t = 0; t < tokens; ++t) {  // by itself, for the widest token of a tile decides for all
           const int32_t rows[] = {t, t};
           const std::vector<float> expected = Multiply(reference, weights, y, 2, rows);
-          for (const Kernels* kernels : VariantsHere()) {
+          for (const Kernels* kernels : RunnableVariants()) {
             EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, 2, rows), expected))
                 << kernels->name << " " << TraitsOf(parts.type).name << " " << values << " " << scales << " "
                 << sums[static_cast<size_t>(t)];
@@ -179,7 +179,7 @@ TEST(Matmul, SumsOfOneSignAmongOthersGiveTheReferencesBits) {
     for (int32_t t = 0; t < tokens; ++t) {  // by itself, for the widest token of a tile decides for all
       const int32_t rows[] = {t, t};
       const std::vector<float> expected = Multiply(reference, weights, y, 2, rows);
-      for (const Kernels* kernels : VariantsHere()) {
+      for (const Kernels* kernels : RunnableVariants()) {
         EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, 2, rows), expected))
             << kernels->name << " " << TraitsOf(type).name << " token " << t;
       }

@@ -49,7 +49,7 @@ TEST(Matmul, ReferenceIsTheSumOfProductsUpToRounding) {
 // ARM (tests/arm/run.sh). A changed hash means that models answer differently than before.
 TEST(Matmul, GivesTheBitsWrittenDown) {
   constexpr int64_t kRows = 19, kK = 768, kTokens = 8;
-  for (const Kernels* kernels : VariantsHere()) {
+  for (const Kernels* kernels : RunnableVariants()) {
     uint64_t hash = 14695981039346656037u;  // FNV-1a
     uint32_t state = 1;
     const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
@@ -85,7 +85,7 @@ class MatmulOfType : public ::testing::TestWithParam<TensorType> {
     const AlignedBytes y = testing::Quantized(
         reference, format, testing::RandomActivations(shape.tokens, shape.k, random), shape.tokens, shape.k);
     const std::vector<float> expected = Multiply(reference, weights, y, shape.tokens);
-    for (const Kernels* kernels : VariantsHere()) {
+    for (const Kernels* kernels : RunnableVariants()) {
       EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, shape.tokens), expected))
           << kernels->name << " rows " << shape.rows << " k " << shape.k << " tokens " << shape.tokens;
     }
@@ -122,7 +122,7 @@ TEST_P(MatmulOfType, EveryTokenCountEqualsTokenByToken) {
   for (const int64_t k : {block, (384 / block + 1) * block, 1024 + block}) {
     const Weights weights = testing::RandomWeights(GetParam(), kRows, k, random);
     const std::vector<float> x = testing::RandomActivations(kMost, k, random);
-    for (const Kernels* kernels : VariantsHere()) {
+    for (const Kernels* kernels : RunnableVariants()) {
       if (k > block && kernels == SelectKernels("reference")) continue;  // has no chunks
       const AlignedBytes y = testing::Quantized(*kernels, format, x, kMost, k);
       std::vector<float> alone;
@@ -148,7 +148,7 @@ TEST_P(MatmulOfType, TakesAnyChoiceOfActivationRowsAndAnyPartOfTheWeightRows) {
   const int32_t rows[kTokens] = {3, 0, 0, 2, 1, 3, 3, 0, 1};
   const Kernels& reference = *SelectKernels("reference");
   const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 4, k);
-  for (const Kernels* kernels : VariantsHere()) {
+  for (const Kernels* kernels : RunnableVariants()) {
     for (auto [begin, end] : {std::pair<int64_t, int64_t>{0, 16}, {16, 64}, {32, 83}, {80, 83}, {16, 16}}) {
       EXPECT_TRUE(SameBits(Multiply(*kernels, weights, y, kTokens, rows, begin, end),
                            Multiply(reference, weights, y, kTokens, rows, begin, end)))
@@ -168,7 +168,7 @@ TEST_P(MatmulOfType, ReadsNothingBehindTheLastWeight) {
       const GuardedBytes guarded(weights.bytes);
       const std::vector<float> x = testing::RandomActivations(7, k, random);
       const AlignedBytes y = testing::Quantized(reference, TraitsOf(GetParam()).activation, x, 7, k);
-      for (const Kernels* kernels : VariantsHere()) {
+      for (const Kernels* kernels : RunnableVariants()) {
         GuardedBytes scratch = ScratchFor(*kernels, GetParam(), k);
         std::vector<float> out(static_cast<size_t>(7 * rows)), row(static_cast<size_t>(k));
         for (const int64_t tokens : {1, 2, 7}) {

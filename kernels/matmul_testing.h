@@ -1,6 +1,6 @@
 // What tests of products and of their activations share.
 //
-//   for (const Kernels* kernels : VariantsHere()) SameBits(Multiply(*kernels, weights, y, tokens), expected);
+//   for (const Kernels* kernels : RunnableVariants()) SameBits(Multiply(*kernels, weights, y, tokens), expected);
 #pragma once
 
 #include <algorithm>
@@ -9,23 +9,15 @@
 #include <vector>
 
 #include "kernels/activations.h"
+#include "kernels/kernel_testing.h"
 #include "kernels/kernels.h"
 #include "kernels/testing/guarded_bytes.h"
 #include "kernels/testing/weights.h"
 
 namespace inferd::kernels {
 
-using testing::AlignedBytes;
 using testing::GuardedBytes;
 using testing::Weights;
-
-inline std::vector<const Kernels*> VariantsHere() {
-  std::vector<const Kernels*> variants;
-  for (const char* const* name = KernelVariants(); *name != nullptr; ++name) {
-    if (const Kernels* kernels = SelectKernels(*name)) variants.push_back(kernels);
-  }
-  return variants;
-}
 
 inline GuardedBytes ScratchFor(const Kernels& kernels, TensorType type, int64_t k) {
   return GuardedBytes((kernels.matmul_scratch_bytes(type, k) + 63) / 64 * 64);

@@ -16,7 +16,7 @@ TEST(QuantizeRows, RoundsToTheNearestOf127Steps) {
   std::mt19937_64 random(2);
   constexpr int64_t kK = 512, kRows = 7;
   const std::vector<float> x = testing::RandomActivations(kRows, kK, random);
-  for (const Kernels* kernels : VariantsHere()) {
+  for (const Kernels* kernels : RunnableVariants()) {
     for (ActivationFormat format : {ActivationFormat::kBlock32, ActivationFormat::kBlock256}) {
       const AlignedBytes y = testing::Quantized(*kernels, format, x, kRows, kK);
       const int64_t block = format == ActivationFormat::kBlock32 ? 32 : 256;
@@ -47,7 +47,7 @@ void ExpectTheSameBytes(const std::vector<float>& x, int64_t rows, int64_t k) {
     const size_t used = format == ActivationFormat::kBlock32    ? k / 32 * sizeof(ActivationBlock32)
                         : format == ActivationFormat::kBlock256 ? k / 256 * sizeof(ActivationBlock256)
                                                                 : row_bytes;
-    for (const Kernels* kernels : VariantsHere()) {
+    for (const Kernels* kernels : RunnableVariants()) {
       ASSERT_EQ(kernels->activation_row_bytes(format, k), row_bytes);
       AlignedBytes y(row_bytes * static_cast<size_t>(rows));
       kernels->quantize_rows(format, reinterpret_cast<const float*>(guarded.data()), rows, k, y.data());
@@ -110,7 +110,7 @@ TEST(QuantizeRows, SpoilsWhatIsNotMuchSmallerThanInfinity) {
   for (const float value : {0x1p100f, 0x1p127f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     std::vector<float> x(512, 1.0f);
     x[300] = -value;
-    for (const Kernels* kernels : VariantsHere()) {
+    for (const Kernels* kernels : RunnableVariants()) {
       const AlignedBytes y32 = testing::Quantized(*kernels, ActivationFormat::kBlock32, x, 1, 512);
       const AlignedBytes y256 = testing::Quantized(*kernels, ActivationFormat::kBlock256, x, 1, 512);
       const auto* blocks32 = reinterpret_cast<const ActivationBlock32*>(y32.data());
@@ -128,7 +128,7 @@ TEST(QuantizeRows, KeepsTheLargestAndTheSmallestMagnitudes) {
     std::vector<float> x(256, value / 3);
     x[77] = -value;
     ExpectTheSameBytes(x, 1, 256);
-    for (const Kernels* kernels : VariantsHere()) {
+    for (const Kernels* kernels : RunnableVariants()) {
       const AlignedBytes y = testing::Quantized(*kernels, ActivationFormat::kBlock256, x, 1, 256);
       const auto& block = *reinterpret_cast<const ActivationBlock256*>(y.data());
       EXPECT_NEAR(block.scale / value, 1.0f / 127, 1e-8) << kernels->name;

@@ -31,7 +31,7 @@ void ExpectChoice(const Choice& choice, const std::vector<int32_t>& ids, const s
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-class Router : public testing::TestWithParam<const Kernels*> {};
+class Router : public ::testing::TestWithParam<const Kernels*> {};
 
 // exp(logits) = 1, 4, 2, 1: softmax 1/8, 1/2, 1/4, 1/8.
 const std::vector<float> kLogits = {0.0f, 2 * static_cast<float>(M_LN2), static_cast<float>(M_LN2), 0.0f};
@@ -107,7 +107,7 @@ TEST_P(Router, RandomLogitsGiveTheReferencesBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Router, testing::ValuesIn(RunnableVariants()),
+INSTANTIATE_TEST_SUITE_P(All, Router, ::testing::ValuesIn(RunnableVariants()),
                          [](const auto& info) { return info.param->name; });
 
 }  // namespace

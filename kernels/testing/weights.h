@@ -15,14 +15,14 @@ namespace inferd::kernels::testing {
 // Memory at 64-byte alignment that ends exactly at its size, so that sanitizers see a read beyond it.
 class AlignedBytes {
  public:
-  explicit AlignedBytes(size_t size)
-      : bytes_(size + 64), offset_(64 - reinterpret_cast<uintptr_t>(bytes_.data()) % 64) {}
-  uint8_t* data() { return bytes_.data() + offset_; }
-  const uint8_t* data() const { return bytes_.data() + offset_; }
+  explicit AlignedBytes(size_t size) : bytes_(size + 64) {}
+  uint8_t* data() { return bytes_.data() + Gap(); }
+  const uint8_t* data() const { return bytes_.data() + Gap(); }
 
  private:
+  size_t Gap() const { return 64 - reinterpret_cast<uintptr_t>(bytes_.data()) % 64; }
+
   std::vector<uint8_t> bytes_;
-  size_t offset_;
 };
 
 struct Weights {

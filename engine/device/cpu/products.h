@@ -59,7 +59,6 @@ struct Product {
 
 // Columns row_begin..row_end-1 of a product's output, complete for all tokens.
 struct Part {
-  size_t product;
   int64_t row_begin, row_end;
 };
 
@@ -89,7 +88,7 @@ class Products {
       const int64_t begin = item * step, end = std::min(begin + step, product.linear->weights.rows);
       MultiplyRows(activations, nullptr, tokens, *product.linear, begin, end, product.out, product.stride, thread,
                    LikelyAfter(*product.linear, begin, step));
-      after(Part{index, begin, end}, thread);
+      after(Part{begin, end}, thread);
     });
   }
   void Multiply(const Activations& activations, int64_t tokens, std::span<const Product> products) const {

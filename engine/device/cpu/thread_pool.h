@@ -7,8 +7,7 @@
 // Items are taken in ascending order by whoever is free. A thread waits for the next job by spinning for some 50
 // microseconds, less where that was in vain before, and then sleeping on a futex; the caller waits for the last item in
 // the same way. A thread that the system does not run takes no items, so a busy neighbour costs its share of the time
-// and no more (measured by tests/bench/kernels/pool_bench). Jobs must not start
-// jobs.
+// and no more (measured by tests/bench/kernels/pool_bench). Jobs must not start jobs.
 #pragma once
 
 #include <atomic>
