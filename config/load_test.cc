@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/base/source_folder.h"
 #include "config/base/status.h"
 #include "config/options.h"
 
@@ -190,7 +191,7 @@ TEST(LoadConfig, NamesAFileThatIsNotThere) {
 }
 
 TEST(LoadConfig, SampleShowsTheDefaults) {
-  const auto sample = LoadConfig(INFERD_SOURCE_DIR "/config/inferd.yaml");
+  const auto sample = LoadConfig((SourceFolder() / "config/inferd.yaml").string());
   ASSERT_TRUE(sample.ok()) << sample.status();
   ASSERT_EQ(sample->models.size(), 1u);
   auto defaults =

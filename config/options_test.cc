@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/base/source_folder.h"
 #include "config/load.h"
 #include "config/yaml_text.h"
 
@@ -77,7 +78,7 @@ TEST(Options, HaveHelpAndADefaultInTheirRange) {
 }
 
 TEST(Options, AreAllInTheSample) {
-  const std::string sample = ReadSmallFile(INFERD_SOURCE_DIR "/config/inferd.yaml").value();
+  const std::string sample = ReadSmallFile((SourceFolder() / "config/inferd.yaml").string()).value();
   for (const SeenOption& option : AllOptions()) EXPECT_THAT(sample, HasSubstr(option.name + ":")) << option.path;
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <vector>
 
+#include "config/base/source_folder.h"
 #include "kernels/kernels.h"
 #include "kernels/testing/weights.h"
 
@@ -34,7 +35,7 @@ TEST(FindTensorType, BlocksAreWholeBytesAndActivationsFitThem) {
 
 // Values made by the `gguf` Python package: every type, bit by bit, by every variant.
 TEST(DequantizeRow, EqualsTheIndependentImplementation) {
-  const fs::path oracles = fs::path(INFERD_SOURCE_DIR) / "../shared/oracles/quants";
+  const fs::path oracles = SourceFolder() / "../shared/oracles/quants";
   if (!fs::exists(oracles)) GTEST_SKIP() << "no " << oracles;
   for (TensorType type : testing::AllTypes()) {
     const TypeTraits& traits = TraitsOf(type);

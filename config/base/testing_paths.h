@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <string>
 
+#include "config/base/source_folder.h"
+
 namespace inferd {
 
 // Right answers from independent implementations.
-inline std::filesystem::path OraclesPath() { return std::filesystem::path(INFERD_SOURCE_DIR) / "../shared/oracles"; }
+inline std::filesystem::path OraclesPath() { return SourceFolder() / "../shared/oracles"; }
 
 // Small models whose right logits are among the oracles, made by ../shared/oracles/archs/make_models.py:
 // INFERD_TEST_ARCHS, or where tests/run.sh puts them.

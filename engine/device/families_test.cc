@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "config/base/source_folder.h"
 #include "engine/device/device.h"
 #include "engine/device/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"
@@ -19,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-const std::filesystem::path kFolder = std::filesystem::path(INFERD_SOURCE_DIR) / "tests/golden/families";
+const std::filesystem::path kFolder = SourceFolder() / "tests/golden/families";
 
 std::vector<std::string> Families() {
   std::vector<std::string> names;

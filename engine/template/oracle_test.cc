@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "config/base/source_folder.h"
 #include "engine/template/chat_template.h"
 #include "engine/template/test_support.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::filesystem::path kSource = INFERD_SOURCE_DIR;
+const std::filesystem::path kSource = SourceFolder();
 
 // `row` has "error" (what Python raised) or the expected text under `text_key`.
 void ExpectAsPython(const absl::StatusOr<RenderedPrompt>& prompt, const boost::json::object& row,
