@@ -25,12 +25,12 @@ absl::Status CheckDeadline(const v1::GenerateRequest& request) {
 // Shared by the reactor (until OnDone) and the coroutine (until its end); whichever is last.
 struct GenerateReactor::State {
   State(const Executor& on, const Serving& shared, Access& keys, grpc::CallbackServerContext& context,
-        const v1::GenerateRequest& from, OpenCalls& all)
+        const grpc::ByteBuffer& message, OpenCalls& all)
       : executor(on),
         serving(shared),
         access(keys),
-        call(context, shared, "Generate", from.request_id(), from.ByteSizeLong()),
-        request(from),
+        call(context, shared, "Generate"),
+        bytes(message),
         write_done(on),
         calls(all) {}
 
@@ -38,6 +38,7 @@ struct GenerateReactor::State {
   const Serving serving;
   Access& access;
   GrpcRequest call;
+  grpc::ByteBuffer bytes;
   v1::GenerateRequest request;
   GenerateReactor* reactor = nullptr;
   // The rest is touched on the executor's thread alone.
@@ -49,9 +50,9 @@ struct GenerateReactor::State {
 };
 
 GenerateReactor* GenerateReactor::Start(const Executor& executor, const Serving& serving, Access& access,
-                                        grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
+                                        grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
                                         OpenCalls& calls) {
-  auto state = std::make_shared<State>(executor, serving, access, context, request, calls);
+  auto state = std::make_shared<State>(executor, serving, access, context, bytes, calls);
   auto* reactor = new GenerateReactor(state);
   state->reactor = reactor;
   calls.Enter();
@@ -80,17 +81,22 @@ void GenerateReactor::OnDone() {
 }
 
 Task<void> GenerateReactor::Run(std::shared_ptr<State> state) {
-  absl::StatusOr<std::string> model = state->call.Admit(state->access, state->request.model());
-  absl::Status status = model.status();
-  if (status.ok()) status = CheckDeadline(state->request);
-  if (status.ok()) status = CheckResumeTokens(state->request);
-  if (status.ok()) {
-    state->request.set_model(*model);
-    state->request.set_request_id(state->call.id());
-    state->request.set_cache_salt(CacheSaltOf(state->call.key(), state->request.cache_salt()));
-    status = co_await SendEvents(*state);
-  }
+  absl::Status status = Read(*state);
+  if (status.ok()) status = co_await SendEvents(*state);
   state->reactor->Finish(state->call.End(status));
+}
+
+absl::Status GenerateReactor::Read(State& state) {
+  v1::GenerateRequest& request = state.request;
+  RETURN_IF_ERROR(state.call.Admit(state.access, state.bytes, request));
+  state.bytes.Clear();
+  state.call.OfferId(request.request_id());
+  ASSIGN_OR_RETURN(*request.mutable_model(), state.call.Resolve(request.model()));
+  RETURN_IF_ERROR(CheckDeadline(request));
+  RETURN_IF_ERROR(CheckResumeTokens(request));
+  request.set_request_id(state.call.id());
+  request.set_cache_salt(CacheSaltOf(state.call.key(), request.cache_salt()));
+  return absl::OkStatus();
 }
 
 // A choice that failed says so to the client as an error of the call would.
@@ -122,7 +128,8 @@ Task<absl::Status> GenerateReactor::SendEvents(State& state) {
     times.Take(batch);
     for (auto& [prompt, event] : batch.events) {
       if (event.has_finished()) HideInternals(*event.mutable_finished(), state.call);
-      state.reactor->StartWrite(&event);
+      const grpc::ByteBuffer bytes = SerializeMessage(event);
+      state.reactor->StartWrite(&bytes);
       co_await state.write_done.Wait(TimePoint::max());
       if (!state.write_ok) break;
     }

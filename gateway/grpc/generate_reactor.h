@@ -1,6 +1,6 @@
 // One Generate call on the public port: a coroutine takes the generation's events and writes them one after the other.
 //
-//   return GenerateReactor::Start(pool.Next(), serving, access, *context, *request, calls);
+//   return GenerateReactor::Start(pool.Next(), serving, access, *context, *bytes, calls);
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -16,12 +16,11 @@ namespace inferd::gateway {
 class Access;
 class GrpcRequest;
 
-class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
+class GenerateReactor : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   // Deletes itself when gRPC is done with it.
   static GenerateReactor* Start(const Executor& executor, const Serving& serving, Access& access,
-                                grpc::CallbackServerContext& context, const v1::GenerateRequest& request,
-                                OpenCalls& calls);
+                                grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes, OpenCalls& calls);
 
  private:
   struct State;
@@ -32,6 +31,7 @@ class GenerateReactor : public grpc::ServerWriteReactor<v1::GenerateEvent> {
   void OnDone() override;
 
   static Task<void> Run(std::shared_ptr<State> state);
+  static absl::Status Read(State& state);
   static Task<absl::Status> SendEvents(State& state);
   static void HideInternals(v1::Finished& finished, GrpcRequest& call);
 

@@ -31,26 +31,28 @@ std::string PeerHost(const std::string& peer) { return peer.substr(0, peer.rfind
 
 }  // namespace
 
-GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method,
-                         const std::string& offered_id, uint64_t bytes)
-    : context_(context), serving_(serving), bytes_(bytes), share_(serving.bodies), deadline_(DeadlineOf(context)) {
-  std::string metadata_id = Metadata(context, "x-request-id");
-  id_ = MakeRequestId(metadata_id.empty() ? offered_id : metadata_id);
+GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method)
+    : context_(context), serving_(serving), share_(serving.bodies), deadline_(DeadlineOf(context)) {
+  const std::string metadata_id = Metadata(context, "x-request-id");
+  id_is_given_ = !metadata_id.empty();
+  id_ = MakeRequestId(metadata_id);
   record_.endpoint = "grpc " + method;
 }
 
-absl::Status GrpcRequest::AdmitWithoutModel(Access& access) {
+void GrpcRequest::OfferId(const std::string& offered) {
+  if (!id_is_given_) id_ = MakeRequestId(offered);
+}
+
+absl::Status GrpcRequest::Admit(Access& access, const grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
   RETURN_IF_ERROR(CheckServing(serving_));
   ASSIGN_OR_RETURN(key_, access.Check(Metadata(context_, "authorization"), PeerHost(context_.peer())));
   if (key_ != nullptr) record_.key_name = key_->name;
-  if (!share_.GrowTo(bytes_)) return Unavailable("too many requests are being held, try again later");
-  return absl::OkStatus();
+  return ParseMessage(bytes, share_, message);
 }
 
 bool GrpcRequest::MaySee(const std::string& model) const { return key_ == nullptr || key_->MayUse(model); }
 
-absl::StatusOr<std::string> GrpcRequest::Admit(Access& access, const std::string& named) {
-  RETURN_IF_ERROR(AdmitWithoutModel(access));
+absl::StatusOr<std::string> GrpcRequest::Resolve(const std::string& named) {
   ASSIGN_OR_RETURN(record_.model, ResolveModel(serving_, key_.get(), named));
   return record_.model;
 }

@@ -1,7 +1,8 @@
 // What a call on the public gRPC port has in common with an HTTP request: id, key, deadline, record.
 //
-//   GrpcRequest call(*context, serving, "Generate", request->request_id(), request->ByteSizeLong());
-//   ASSIGN_OR_RETURN(std::string model, call.Admit(access, request->model()));
+//   GrpcRequest call(*context, serving, "Generate");
+//   RETURN_IF_ERROR(call.Admit(access, *bytes, request));              // key, rate, then the message
+//   ASSIGN_OR_RETURN(std::string model, call.Resolve(request.model()));
 //   ...
 //   return reactor->Finish(call.End(status));
 #pragma once
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "gateway/grpc/raw_message.h"
 #include "gateway/limits/byte_budget.h"
 #include "gateway/openai/serving.h"
 #include "gateway/request_record.h"
@@ -26,17 +28,18 @@ class Access;
 
 class GrpcRequest {
  public:
-  // The request id is the metadata x-request-id where it is sane, else `offered_id` where that is, else a new one.
-  // `bytes`: size of the message, which counts among the bodies that are held.
-  GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method,
-              const std::string& offered_id, uint64_t bytes);
+  // The request id is the metadata x-request-id where it is sane, else a new one.
+  GrpcRequest(grpc::CallbackServerContext& context, const Serving& serving, const std::string& method);
 
-  // The model's name, after key and rate were checked. See CheckServing, Access::Check and ResolveModel for the errors;
-  // UNAVAILABLE also while too many bodies are held.
-  absl::StatusOr<std::string> Admit(Access& access, const std::string& named);
+  // Checks key and rate, and only then parses the message, which counts among the bodies that are held. See
+  // CheckServing, Access::Check and ParseMessage for the errors.
+  absl::Status Admit(Access& access, const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 
-  // The same for a call that names no model.
-  absl::Status AdmitWithoutModel(Access& access);
+  // Takes the message's own request id where the metadata have none.
+  void OfferId(const std::string& offered);
+
+  // The model's name; see ResolveModel for the errors.
+  absl::StatusOr<std::string> Resolve(const std::string& named);
   bool MaySee(const std::string& model) const;
 
   // The status for the client, with what to retry after in the trailer; also writes log line and metrics.
@@ -53,9 +56,9 @@ class GrpcRequest {
  private:
   grpc::CallbackServerContext& context_;
   const Serving serving_;
-  const uint64_t bytes_;
   ByteShare share_;
   std::string id_;
+  bool id_is_given_ = false;  // by the metadata
   const TimePoint arrived_ = std::chrono::steady_clock::now();
   TimePoint deadline_ = TimePoint::max();
   std::shared_ptr<const config::ApiKey> key_;

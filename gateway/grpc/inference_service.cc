@@ -4,9 +4,11 @@
 #include <boost/asio/detached.hpp>
 #include <vector>
 
+#include "config/base/status.h"
 #include "gateway/auth/access.h"
 #include "gateway/grpc/generate_reactor.h"
 #include "gateway/grpc/grpc_request.h"
+#include "gateway/grpc/raw_message.h"
 #include "gateway/http/io_pool.h"
 #include "gateway/openai/model_info.h"
 #include "gateway/routing/route_table.h"
@@ -14,36 +16,61 @@
 namespace inferd::gateway {
 namespace {
 
-// A unary call in progress; lives in the coroutine that runs it. gRPC keeps context, request and response until Finish.
-template <typename Request, typename Response>
+// A unary call in progress; lives in the coroutine that runs it. gRPC keeps context and response until Finish.
+template <typename RequestType, typename ResponseType>
 struct Unary {
-  Unary(grpc::CallbackServerContext& with, const Serving& serving, const std::string& method, const std::string& id,
-        const Request& from, Response& to, OpenCalls& all)
+  using Request = RequestType;
+  using Response = ResponseType;
+
+  Unary(grpc::CallbackServerContext& with, const Serving& serving, const std::string& method,
+        const grpc::ByteBuffer& message, grpc::ByteBuffer& to, OpenCalls& all)
       : context(with),
-        call(with, serving, method, id, from.ByteSizeLong()),
-        request(from),
-        response(to),
+        call(with, serving, method),
+        bytes(message),
+        answer(to),
         reactor(with.DefaultReactor()),
         calls(all) {
     calls.Enter();
   }
+  // Checks the key and parses the message.
+  absl::Status Admit(Access& access) {
+    RETURN_IF_ERROR(call.Admit(access, bytes, request));
+    bytes.Clear();
+    return absl::OkStatus();
+  }
+  void End(const absl::Status& status) {
+    if (status.ok()) answer = SerializeMessage(response);
+    reactor->Finish(call.End(status));
+    calls.Leave();
+  }
+
   grpc::CallbackServerContext& context;
   GrpcRequest call;
+  grpc::ByteBuffer bytes;
   Request request;
-  Response& response;
+  Response response;
+  grpc::ByteBuffer& answer;
   grpc::ServerUnaryReactor* reactor;
   OpenCalls& calls;
 };
 
-// Admits the call, sends it to a worker by `start(stub, context, request, response, done)` and finishes it.
-template <typename Request, typename Response, typename StartFunction>
-Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving serving, Access& access, Executor executor,
+// Checks the call; its message names the model that it is for from now on.
+template <typename Call>
+absl::Status Prepare(Call& unary, Access& access) {
+  RETURN_IF_ERROR(unary.Admit(access));
+  if constexpr (requires { unary.request.request_id(); }) unary.call.OfferId(unary.request.request_id());
+  ASSIGN_OR_RETURN(*unary.request.mutable_model(), unary.call.Resolve(unary.request.model()));
+  return absl::OkStatus();
+}
+
+// Sends the call to a worker by `start(stub, context, request, response, done)` and finishes it.
+template <typename Call, typename StartFunction>
+Task<void> RunUnary(std::unique_ptr<Call> unary, Serving serving, Access& access, Executor executor,
                     StartFunction start) {
-  absl::StatusOr<std::string> model = unary->call.Admit(access, unary->request.model());
-  absl::Status status = model.status();
-  if (model.ok()) {
-    unary->request.set_model(*model);
-    ModelCall call = unary->call.MakeCall(*model, "");
+  using Response = typename Call::Response;
+  absl::Status status = Prepare(*unary, access);
+  if (status.ok()) {
+    ModelCall call = unary->call.MakeCall(unary->request.model(), "");
     call.request = &unary->request;
     call.parent = &unary->context;
     auto start_there = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
@@ -55,13 +82,12 @@ Task<void> RunUnary(std::unique_ptr<Unary<Request, Response>> unary, Serving ser
     status = answer.status();
     if (answer.ok()) unary->response = *std::move(answer);
   }
-  unary->reactor->Finish(unary->call.End(status));
-  unary->calls.Leave();
+  unary->End(status);
 }
 
 Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListModelsResponse>> unary, Serving serving,
                          Access& access, Executor executor) {
-  absl::Status status = unary->call.AdmitWithoutModel(access);
+  absl::Status status = unary->Admit(access);
   if (status.ok()) {
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
     std::vector<const ModelRoute*> routes;
@@ -72,17 +98,15 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
         co_await AskForModelInfos(serving.upstream, std::move(routes), unary->call.id(), executor);
     for (v1::ModelInfo& info : infos) *unary->response.add_models() = std::move(info);
   }
-  unary->reactor->Finish(unary->call.End(status));
-  unary->calls.Leave();
+  unary->End(status);
 }
 
 // Starts RunUnary on a loop of the pool.
 template <typename Request, typename Response, typename StartFunction>
 grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Access& access, OpenCalls& calls,
                                      grpc::CallbackServerContext& context, const std::string& method,
-                                     const std::string& id, const Request& request, Response& response,
-                                     StartFunction start) {
-  auto unary = std::make_unique<Unary<Request, Response>>(context, serving, method, id, request, response, calls);
+                                     const grpc::ByteBuffer& bytes, grpc::ByteBuffer& answer, StartFunction start) {
+  auto unary = std::make_unique<Unary<Request, Response>>(context, serving, method, bytes, answer, calls);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool.Next();
   boost::asio::co_spawn(executor, RunUnary(std::move(unary), serving, access, executor, start), boost::asio::detached);
@@ -91,60 +115,53 @@ grpc::ServerUnaryReactor* StartUnary(IoPool& pool, const Serving& serving, Acces
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::CallbackServerContext* context,
-                                                                        const v1::GenerateRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* InferenceService::Generate(Context* context, const Bytes* request) {
   return GenerateReactor::Start(pool_.Next(), serving_, access_, *context, *request, calls_);
 }
 
-grpc::ServerUnaryReactor* InferenceService::Validate(grpc::CallbackServerContext* context,
-                                                     const v1::GenerateRequest* request,
-                                                     v1::ValidateResponse* response) {
-  return StartUnary(pool_, serving_, access_, calls_, *context, "Validate", request->request_id(), *request, *response,
-                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
-                      stub.async()->Validate(client_context, from, to, std::move(done));
-                    });
+grpc::ServerUnaryReactor* InferenceService::Validate(Context* context, const Bytes* request, Bytes* response) {
+  return StartUnary<v1::GenerateRequest, v1::ValidateResponse>(
+      pool_, serving_, access_, calls_, *context, "Validate", *request, *response,
+      [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+        stub.async()->Validate(client_context, from, to, std::move(done));
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
-                                                  v1::EmbedResponse* response) {
-  return StartUnary(pool_, serving_, access_, calls_, *context, "Embed", request->request_id(), *request, *response,
-                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
-                      stub.async()->Embed(client_context, from, to, std::move(done));
-                    });
+grpc::ServerUnaryReactor* InferenceService::Embed(Context* context, const Bytes* request, Bytes* response) {
+  return StartUnary<v1::EmbedRequest, v1::EmbedResponse>(
+      pool_, serving_, access_, calls_, *context, "Embed", *request, *response,
+      [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+        stub.async()->Embed(client_context, from, to, std::move(done));
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext* context,
-                                                     const v1::TokenizeRequest* request,
-                                                     v1::TokenizeResponse* response) {
-  return StartUnary(pool_, serving_, access_, calls_, *context, "Tokenize", "", *request, *response,
-                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
-                      stub.async()->Tokenize(client_context, from, to, std::move(done));
-                    });
+grpc::ServerUnaryReactor* InferenceService::Tokenize(Context* context, const Bytes* request, Bytes* response) {
+  return StartUnary<v1::TokenizeRequest, v1::TokenizeResponse>(
+      pool_, serving_, access_, calls_, *context, "Tokenize", *request, *response,
+      [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+        stub.async()->Tokenize(client_context, from, to, std::move(done));
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerContext* context,
-                                                       const v1::DetokenizeRequest* request,
-                                                       v1::DetokenizeResponse* response) {
-  return StartUnary(pool_, serving_, access_, calls_, *context, "Detokenize", "", *request, *response,
-                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
-                      stub.async()->Detokenize(client_context, from, to, std::move(done));
-                    });
+grpc::ServerUnaryReactor* InferenceService::Detokenize(Context* context, const Bytes* request, Bytes* response) {
+  return StartUnary<v1::DetokenizeRequest, v1::DetokenizeResponse>(
+      pool_, serving_, access_, calls_, *context, "Detokenize", *request, *response,
+      [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+        stub.async()->Detokenize(client_context, from, to, std::move(done));
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerContext* context,
-                                                          const v1::ApplyTemplateRequest* request,
-                                                          v1::ApplyTemplateResponse* response) {
-  return StartUnary(pool_, serving_, access_, calls_, *context, "ApplyTemplate", "", *request, *response,
-                    [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
-                      stub.async()->ApplyTemplate(client_context, from, to, std::move(done));
-                    });
+grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(Context* context, const Bytes* request, Bytes* response) {
+  return StartUnary<v1::ApplyTemplateRequest, v1::ApplyTemplateResponse>(
+      pool_, serving_, access_, calls_, *context, "ApplyTemplate", *request, *response,
+      [](v1::Inference::Stub& stub, auto* client_context, auto* from, auto* to, auto done) {
+        stub.async()->ApplyTemplate(client_context, from, to, std::move(done));
+      });
 }
 
-grpc::ServerUnaryReactor* InferenceService::ListModels(grpc::CallbackServerContext* context,
-                                                       const v1::ListModelsRequest* request,
-                                                       v1::ListModelsResponse* response) {
+grpc::ServerUnaryReactor* InferenceService::ListModels(Context* context, const Bytes* request, Bytes* response) {
   auto unary = std::make_unique<Unary<v1::ListModelsRequest, v1::ListModelsResponse>>(*context, serving_, "ListModels",
-                                                                                      "", *request, *response, calls_);
+                                                                                      *request, *response, calls_);
   grpc::ServerUnaryReactor* reactor = unary->reactor;
   Executor executor = pool_.Next();
   boost::asio::co_spawn(executor, RunListModels(std::move(unary), serving_, access_, executor), boost::asio::detached);

@@ -1,5 +1,6 @@
 // inferd.v1.Inference on the gateway: each call is admitted as an HTTP request is (key, rate, model), sent to a worker,
-// resumed if the worker dies, and logged.
+// resumed if the worker dies, and logged. Messages come as bytes, so that nothing of them is parsed before the key is
+// known to be right.
 //
 //   InferenceService service(pool, serving, access);
 //   builder.RegisterService(&service);
@@ -14,25 +15,28 @@ namespace inferd::gateway {
 class Access;
 class IoPool;
 
-class InferenceService : public v1::Inference::CallbackService {
+// What the generated code makes of the service where messages are bytes.
+template <typename Base>
+using RawUnaryMethods = v1::Inference::WithRawCallbackMethod_Validate<v1::Inference::WithRawCallbackMethod_Embed<
+    v1::Inference::WithRawCallbackMethod_Tokenize<v1::Inference::WithRawCallbackMethod_Detokenize<
+        v1::Inference::WithRawCallbackMethod_ApplyTemplate<v1::Inference::WithRawCallbackMethod_ListModels<Base>>>>>>;
+using RawInference = v1::Inference::WithRawCallbackMethod_Generate<RawUnaryMethods<v1::Inference::Service>>;
+
+class InferenceService : public RawInference {
  public:
   InferenceService(IoPool& pool, const Serving& serving, Access& access)
       : pool_(pool), serving_(serving), access_(access) {}
 
-  grpc::ServerWriteReactor<v1::GenerateEvent>* Generate(grpc::CallbackServerContext* context,
-                                                        const v1::GenerateRequest* request) override;
-  grpc::ServerUnaryReactor* Validate(grpc::CallbackServerContext* context, const v1::GenerateRequest* request,
-                                     v1::ValidateResponse* response) override;
-  grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
-                                  v1::EmbedResponse* response) override;
-  grpc::ServerUnaryReactor* Tokenize(grpc::CallbackServerContext* context, const v1::TokenizeRequest* request,
-                                     v1::TokenizeResponse* response) override;
-  grpc::ServerUnaryReactor* Detokenize(grpc::CallbackServerContext* context, const v1::DetokenizeRequest* request,
-                                       v1::DetokenizeResponse* response) override;
-  grpc::ServerUnaryReactor* ApplyTemplate(grpc::CallbackServerContext* context, const v1::ApplyTemplateRequest* request,
-                                          v1::ApplyTemplateResponse* response) override;
-  grpc::ServerUnaryReactor* ListModels(grpc::CallbackServerContext* context, const v1::ListModelsRequest* request,
-                                       v1::ListModelsResponse* response) override;
+  using Context = grpc::CallbackServerContext;
+  using Bytes = grpc::ByteBuffer;
+
+  grpc::ServerWriteReactor<Bytes>* Generate(Context* context, const Bytes* request) override;
+  grpc::ServerUnaryReactor* Validate(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerUnaryReactor* Embed(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerUnaryReactor* Tokenize(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerUnaryReactor* Detokenize(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerUnaryReactor* ApplyTemplate(Context* context, const Bytes* request, Bytes* response) override;
+  grpc::ServerUnaryReactor* ListModels(Context* context, const Bytes* request, Bytes* response) override;
 
   OpenCalls& calls() { return calls_; }
 

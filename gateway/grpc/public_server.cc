@@ -16,12 +16,34 @@ namespace {
 
 constexpr char kServiceName[] = "inferd.v1.Inference";
 
+// Bytes of calls whose handler has not begun: each stream may hold a message, before its key is looked at.
+constexpr int kMostStreams = 256;  // of a connection at a time
+constexpr size_t kQuotaMessages = 32;
+
+// Nothing that a client sends is inflated: a small message could become a large one before its key is looked at.
+void RefuseCompression(grpc::ServerBuilder& builder) {
+  for (const grpc_compression_algorithm algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
+// What all connections may hold together of messages that are being received.
+void BoundMessages(grpc::ServerBuilder& builder, size_t max_message_bytes) {
+  grpc::ResourceQuota quota("inferd-gateway");
+  quota.Resize(std::max<size_t>(max_message_bytes * kQuotaMessages, 64 << 20));
+  builder.SetResourceQuota(quota);
+}
+
 std::unique_ptr<grpc::Server> BuildServer(grpc::Service& service, const PublicServerOptions& options) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<size_t>(options.max_message_bytes, 1 << 30)));
   builder.SetMaxSendMessageSize(-1);
+  BoundMessages(builder, options.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  RefuseCompression(builder);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(options.idle_timeout.count()));
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
