@@ -10,7 +10,7 @@
 
 #include "config/base/clock.h"
 #include "config/base/status.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 
 namespace inferd::engine {
 namespace {
@@ -45,11 +45,11 @@ absl::StatusOr<double> TimePass(device::Device& device, int64_t length) {
   ASSIGN_OR_RETURN(const std::unique_ptr<cache::Sequence> sequence, device.cache().NewSequence({}));
   RETURN_IF_ERROR(device.cache().Reserve(*sequence, length));
   const bool encoder = model.spec().encoder;
-  const model::SequenceStep step{
-      .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? model::Rows::kAll : model::Rows::kLast};
+  const forward::SequenceStep step{
+      .sequence = sequence.get(), .tokens = tokens, .wanted = encoder ? forward::Rows::kAll : forward::Rows::kLast};
   const MonotonicTime begin = Clock::System().Now();
-  ASSIGN_OR_RETURN(model::ForwardResult result,
-                   encoder ? model::ForwardHidden(device, {&step, 1}) : model::Forward(device, {&step, 1}));
+  ASSIGN_OR_RETURN(forward::ForwardResult result,
+                   encoder ? forward::ForwardHidden(device, {&step, 1}) : forward::Forward(device, {&step, 1}));
   for (int64_t row = 0; row < result.rows(); ++row) {
     for (const float value : result.Row(row)) {
       if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");

@@ -61,7 +61,7 @@ absl::Status EmbedCall::Submit() {
     TellBegun();
     WaitUntilTold();
   }
-  const size_t width = static_cast<size_t>(model::PooledSize(model_.model->spec()));
+  const size_t width = static_cast<size_t>(forward::PooledSize(model_.model->spec()));
   if (request_.dimensions() > width) {
     return InvalidArgument("dimensions: {} is not in [0, {}]", request_.dimensions(), width);
   }

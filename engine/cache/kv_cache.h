@@ -4,7 +4,7 @@
 //   std::unique_ptr<Sequence> sequence = cache.NewSequence({.tenant_salt = salt});
 //   int64_t reused = cache.AttachPrefix(*sequence, prompt);          // tokens that need no prefill
 //   RETURN_IF_ERROR(cache.Reserve(*sequence, chunk.size()));         // RESOURCE_EXHAUSTED: preempt somebody
-//   ... model::Forward(device, {{sequence.get(), chunk, wanted}}) ...  // writes K and V, then commits the chunk
+//   ... forward::Forward(device, {{sequence.get(), chunk, wanted}}) ...  // writes K and V, then commits the chunk
 //
 // A group is a set of layers with one window: a page of a group holds 64 tokens of all its layers. Pages are reference
 // counted; a full page, and the last page of a sequence that ends, are entered in the prefix index, and when no

@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, Device::Create(model, {.threads = 2, .cache = {.bytes = 1 <<
 //   30}})); ASSIGN_OR_RETURN(std::unique_ptr<cache::Sequence> sequence, device->cache().NewSequence({}));
-//   ... model::Forward(*device, steps) ...
+//   ... forward::Forward(*device, steps) ...
 //
 // forward.cc calls the steps in order; how they are fused and divided is the device's own business, but a result never
 // depends on threads, batch or chunking. One caller at a time.

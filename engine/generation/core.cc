@@ -119,7 +119,7 @@ bool Core::Step() {
   EndPlanned(plan);
   if (plan.work.empty()) return false;
   for (const scheduler::Work& work : plan.work) Begin(work.id);
-  absl::StatusOr<model::ForwardResult> result = runner_.Run(StepsFor(plan.work));
+  absl::StatusOr<forward::ForwardResult> result = runner_.Run(StepsFor(plan.work));
   if (result.ok()) {
     scheduler_.Computed(plan.work);
     const int64_t tokens = HandleResults(plan.work, *result);
@@ -214,8 +214,8 @@ void Core::ProposeDrafts() {
   }
 }
 
-std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {
-  std::vector<model::SequenceStep> steps;
+std::vector<forward::SequenceStep> Core::StepsFor(std::span<const scheduler::Work> work) {
+  std::vector<forward::SequenceStep> steps;
   step_pieces_.assign(work.size(), {});
   for (const scheduler::Work& item : work) {
     const TokenView text = active_.at(item.id).choice->tokens().view();
@@ -225,15 +225,15 @@ std::vector<model::SequenceStep> Core::StepsFor(std::span<const scheduler::Work>
     const bool all_rows = scheduler_.Find(item.id)->spec.all_rows || item.drafts > 0;
     steps.push_back({.sequence = memory_.Get(item.id),
                      .tokens = tokens,
-                     .wanted = all_rows         ? model::Rows::kAll
-                               : item.completes ? model::Rows::kLast
-                                                : model::Rows::kNone,
+                     .wanted = all_rows         ? forward::Rows::kAll
+                               : item.completes ? forward::Rows::kLast
+                                                : forward::Rows::kNone,
                      .drafts = item.drafts});
   }
   return steps;
 }
 
-int64_t Core::HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result) {
+int64_t Core::HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result) {
   int64_t next = 0, stream_tokens = 0;
   for (const scheduler::Work& item : work) {
     const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
@@ -253,7 +253,7 @@ int64_t Core::HandleResults(std::span<const scheduler::Work> work, model::Forwar
   return stream_tokens;
 }
 
-void Core::HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row) {
+void Core::HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result, int64_t row) {
   for (int64_t i = 0; i < work.count; ++i) active.choice->AddPromptRow(work.first + i, result.Row(row + i));
   if (!work.completes || !active.choice->at_beginning()) return;
   Send(*active.request, Delta{.choice = active.choice->index(),
@@ -262,7 +262,7 @@ void Core::HandlePromptRows(Active& active, const scheduler::Work& work, model::
 }
 
 // Each row is drawn from as if it were alone; it counts as long as the token before it was the one guessed.
-void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, model::ForwardResult& result, int64_t row) {
+void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result, int64_t row) {
   const std::span<const int32_t> drafts = speculation_.Drafts(work.id).first(static_cast<size_t>(work.drafts));
   size_t accepted = 0;
   bool goes_on = true;

@@ -99,11 +99,11 @@ class Core {
   void RefuseWaiting(MonotonicTime now);
   scheduler::Arrival ArrivalOf(const Request& request) const;
   int64_t KnownTokens(const Request& request) const;
-  std::vector<model::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
+  std::vector<forward::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
   // Returns how many tokens those got that generated before.
-  int64_t HandleResults(std::span<const scheduler::Work> work, model::ForwardResult& result);
-  void HandlePromptRows(Active& active, const scheduler::Work& work, model::ForwardResult& result, int64_t row);
-  void AdvanceGuessed(const scheduler::Work& work, Active& active, model::ForwardResult& result, int64_t row);
+  int64_t HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result);
+  void HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result, int64_t row);
+  void AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result, int64_t row);
   bool AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
   void FinishChoice(scheduler::SequenceId id, const Finish& finish);
   static uint32_t CachedOfPrompt(const Request& request, const scheduler::Sequence& sequence);

@@ -22,8 +22,8 @@
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 #include "engine/device/device.h"
+#include "engine/forward/forward.h"
 #include "engine/generation/request.h"
-#include "engine/model/forward.h"
 #include "engine/scheduler/admission.h"
 #include "engine/scheduler/priority.h"
 

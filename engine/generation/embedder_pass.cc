@@ -186,16 +186,16 @@ bool Embedder::PoolsLastToken() const {
 }
 
 absl::Status Embedder::RunPass(const std::vector<Part>& parts, MonotonicTime now) {
-  std::vector<model::SequenceStep> steps;
+  std::vector<forward::SequenceStep> steps;
   for (const Part& part : parts) {
     const Input& input = part.job->inputs[part.input];
     const std::span<const int32_t> tokens(part.job->request.inputs[part.input]);
     steps.push_back(
         {.sequence = input.sequence.get(),
          .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()), static_cast<size_t>(part.tokens)),
-         .wanted = PoolsLastToken() ? model::Rows::kLast : model::Rows::kAll});
+         .wanted = PoolsLastToken() ? forward::Rows::kLast : forward::Rows::kAll});
   }
-  ASSIGN_OR_RETURN(model::ForwardResult result, model::ForwardHidden(device_, steps));
+  ASSIGN_OR_RETURN(forward::ForwardResult result, forward::ForwardHidden(device_, steps));
   // The rows are the device's until the next pass, and pooling may use the device: take them all first.
   int64_t row = 0;
   for (const Part& part : parts) {
@@ -212,7 +212,7 @@ void Embedder::TakeRow(const Part& part, std::span<const float> row) {
   std::vector<float>& hidden = part.job->inputs[part.input].hidden;
   if (PooledBy() == model::Pooling::kMean) {
     hidden.resize(row.size());
-    for (size_t i = 0; i < row.size(); ++i) hidden[i] += row[i];  // ascending, as model::Pool does it
+    for (size_t i = 0; i < row.size(); ++i) hidden[i] += row[i];  // ascending, as forward::Pool does it
   } else if (PoolsLastToken() || hidden.empty()) {
     hidden.assign(row.begin(), row.end());
   }
@@ -227,8 +227,8 @@ absl::Status Embedder::FinishInput(const Part& part, MonotonicTime now) {
     for (float& value : input.hidden) value /= static_cast<float>(tokens);
   }
   std::vector<float>& vector = job.vectors[part.input];
-  vector.resize(static_cast<size_t>(model::PooledSize(device_.model().spec())));
-  RETURN_IF_ERROR(model::Pool(device_, input.hidden, 1, vector));
+  vector.resize(static_cast<size_t>(forward::PooledSize(device_.model().spec())));
+  RETURN_IF_ERROR(forward::Pool(device_, input.hidden, 1, vector));
   input = {};
   ++job.first_open;  // a pass has the inputs of a request in order
   job.last_answer = now;

@@ -72,7 +72,7 @@ TEST_F(EmbedderTest, InputsThatLoseTheirPagesGiveTheSameVectors) {
   EXPECT_EQ(disturbed, undisturbed);
 }
 
-// As model::Pool of all rows of one pass, although a pass takes a few tokens and one row is kept.
+// As forward::Pool of all rows of one pass, although a pass takes a few tokens and one row is kept.
 TEST(Embedder, PoolsAsItGoes) {
   for (const uint32_t pooling : {1u, 2u, 3u}) {  // mean, first, last
     const std::string bytes = model::TestingModel::Llama().Set("pooling_type", pooling).Bytes();
@@ -83,13 +83,13 @@ TEST(Embedder, PoolsAsItGoes) {
                                                                            .cache = {.bytes = 1 << 20}});
     std::vector<int32_t> text(50);
     for (int32_t i = 0; i < 50; ++i) text[static_cast<size_t>(i)] = (7 + 13 * i) % 96;
-    std::vector<float> expected(static_cast<size_t>(model::PooledSize(device->model().spec())));
+    std::vector<float> expected(static_cast<size_t>(forward::PooledSize(device->model().spec())));
     {
       const auto sequence = *device->cache().NewSequence({.tenant_salt = 1});
       ASSERT_TRUE(device->cache().Reserve(*sequence, 50).ok());
-      const model::SequenceStep step{sequence.get(), text, model::Rows::kAll};
-      auto result = *model::ForwardHidden(*device, {&step, 1});
-      ASSERT_TRUE(model::Pool(*device, result.Copy(), 50, expected).ok());
+      const forward::SequenceStep step{sequence.get(), text, forward::Rows::kAll};
+      auto result = *forward::ForwardHidden(*device, {&step, 1});
+      ASSERT_TRUE(forward::Pool(*device, result.Copy(), 50, expected).ok());
     }
     Embedder embedder(*device);
     Vectors vectors;

@@ -54,12 +54,12 @@ class FakeModel : public StepRunner {
             }};
   }
 
-  absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps) override {
+  absl::StatusOr<forward::ForwardResult> Run(std::span<const forward::SequenceStep> steps) override {
     ++runs;
     while_running();
     rows_.clear();
     int64_t count = 0;
-    for (const model::SequenceStep& step : steps) {
+    for (const forward::SequenceStep& step : steps) {
       tokens += std::ssize(step.tokens);
       const void* const* pages = step.sequence->pages(0);
       for (size_t i = 0; i < step.tokens.size(); ++i) {
@@ -70,14 +70,14 @@ class FakeModel : public StepRunner {
           *state = Extend(*state, step.tokens[i]);
         }
         const bool last = i + 1 == step.tokens.size();
-        if (step.wanted == model::Rows::kAll || (step.wanted == model::Rows::kLast && last)) {
+        if (step.wanted == forward::Rows::kAll || (step.wanted == forward::Rows::kLast && last)) {
           AddRow(*step.sequence, position);
           ++count;
         }
       }
       cache_->Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
     }
-    return model::ForwardResult(count, kVocabulary, rows_);
+    return forward::ForwardResult(count, kVocabulary, rows_);
   }
 
   int64_t runs = 0, tokens = 0;  // passes, and what they computed

@@ -65,7 +65,7 @@ cache::Sequence* ModelDrafter::SequenceOf(const Wanted& wanted) {
   return text.sequence.get();
 }
 
-absl::StatusOr<model::ForwardResult> ModelDrafter::Run(std::span<const model::SequenceStep> steps) {
+absl::StatusOr<forward::ForwardResult> ModelDrafter::Run(std::span<const forward::SequenceStep> steps) {
   ++passes_;
   return runner_.Run(steps);
 }
@@ -73,7 +73,7 @@ absl::StatusOr<model::ForwardResult> ModelDrafter::Run(std::span<const model::Se
 // Computes what the draft model has not seen of each text. The first guess of those that are complete goes to `drafts`.
 std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted> wanted,
                                                           std::vector<std::vector<int32_t>>& drafts) {
-  std::vector<model::SequenceStep> steps;
+  std::vector<forward::SequenceStep> steps;
   std::vector<std::vector<int32_t>> pieces(wanted.size());
   std::vector<size_t> complete;
   int64_t left = options_.pass_tokens;
@@ -90,11 +90,11 @@ std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted
     }
     left -= static_cast<int64_t>(tokens.size());
     steps.push_back(
-        {.sequence = sequence, .tokens = tokens, .wanted = completes ? model::Rows::kLast : model::Rows::kNone});
+        {.sequence = sequence, .tokens = tokens, .wanted = completes ? forward::Rows::kLast : forward::Rows::kNone});
     if (completes) complete.push_back(i);
   }
   if (steps.empty()) return {};
-  absl::StatusOr<model::ForwardResult> result = Run(steps);
+  absl::StatusOr<forward::ForwardResult> result = Run(steps);
   if (!result.ok()) return {};
   std::vector<Guessing> guessing;
   for (size_t row = 0; row < complete.size(); ++row) {
@@ -113,13 +113,13 @@ bool ModelDrafter::Extend(std::vector<Guessing>& guessing, std::vector<std::vect
            !WithRoom([&] { return cache_.Reserve(*one.sequence, 1); }).ok();
   });
   if (guessing.empty()) return false;
-  std::vector<model::SequenceStep> steps;
+  std::vector<forward::SequenceStep> steps;
   for (const Guessing& one : guessing) {
     steps.push_back({.sequence = one.sequence.get(),
                      .tokens = std::span<const int32_t>(drafts[one.index]).last(1),
-                     .wanted = model::Rows::kLast});
+                     .wanted = forward::Rows::kLast});
   }
-  absl::StatusOr<model::ForwardResult> result = Run(steps);
+  absl::StatusOr<forward::ForwardResult> result = Run(steps);
   if (!result.ok()) return false;
   for (size_t row = 0; row < guessing.size(); ++row) {
     Guessing& one = guessing[row];

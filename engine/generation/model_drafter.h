@@ -55,7 +55,7 @@ class ModelDrafter : public Drafter {
   bool DropIdle();
   template <typename Attempt>
   auto WithRoom(Attempt attempt);
-  absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps);
+  absl::StatusOr<forward::ForwardResult> Run(std::span<const forward::SequenceStep> steps);
   std::vector<Guessing> CatchUp(std::span<const Wanted> wanted, std::vector<std::vector<int32_t>>& drafts);
   bool Extend(std::vector<Guessing>& guessing, std::vector<std::vector<int32_t>>& drafts);
   bool Add(std::span<const float> logits, std::vector<int32_t>& draft) const;

@@ -15,8 +15,8 @@ const kernels::Kernels& kKernels = *kernels::SelectKernels(nullptr);
 class CountingRunner : public StepRunner {
  public:
   explicit CountingRunner(StepRunner& runner) : runner_(runner) {}
-  absl::StatusOr<model::ForwardResult> Run(std::span<const model::SequenceStep> steps) override {
-    for (const model::SequenceStep& step : steps) tokens += static_cast<int64_t>(step.tokens.size());
+  absl::StatusOr<forward::ForwardResult> Run(std::span<const forward::SequenceStep> steps) override {
+    for (const forward::SequenceStep& step : steps) tokens += static_cast<int64_t>(step.tokens.size());
     return runner_.Run(steps);
   }
 
@@ -42,8 +42,9 @@ class ModelDrafterTest : public testing::Test {
     for (int i = 0; i < count; ++i) {
       const auto sequence = *model.cache().NewSequence({});
       EXPECT_TRUE(model.cache().Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok());
-      const model::SequenceStep step[] = {{.sequence = sequence.get(), .tokens = tokens, .wanted = model::Rows::kLast}};
-      model::ForwardResult result = *model.Run(step);
+      const forward::SequenceStep step[] = {
+          {.sequence = sequence.get(), .tokens = tokens, .wanted = forward::Rows::kLast}};
+      forward::ForwardResult result = *model.Run(step);
       found.push_back(kKernels.argmax(result.Row(0).data(), result.row_elements()));
       tokens.push_back(found.back());
     }

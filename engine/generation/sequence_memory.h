@@ -3,7 +3,7 @@
 //   SequenceMemory memory(cache, [](int) { return false; });
 //   memory.Describe(id, {.tokens = &choice.tokens(), .key = {.tenant_salt = salt}});
 //   scheduler::Scheduler scheduler(options, memory);
-//   model::SequenceStep step{.sequence = memory.Get(id), ...};
+//   forward::SequenceStep step{.sequence = memory.Get(id), ...};
 #pragma once
 
 #include <functional>

@@ -8,6 +8,7 @@
 // Dimensions are in elements, positions and windows in tokens.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -185,5 +186,11 @@ struct DecoderSpec {
   std::vector<std::string_view> unused_tensors;  // beginnings of names within a block that the family does not use
   int64_t ignored_layers = 0;  // blocks after the last one whose tensors are not used (multi-token prediction)
 };
+
+// Whether sequences have a state that cannot go back to an earlier token.
+inline bool HasRecurrentState(const DecoderSpec& spec) {
+  return std::any_of(spec.layers.begin(), spec.layers.end(),
+                     [](const LayerSpec& layer) { return layer.recurrent.kind != RecurrentKind::kNone; });
+}
 
 }  // namespace inferd::model

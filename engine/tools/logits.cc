@@ -13,8 +13,8 @@
 #include "config/base/command_line.h"
 #include "config/base/print.h"
 #include "config/base/status.h"
+#include "engine/forward/forward.h"
 #include "engine/gguf/split_name.h"
-#include "engine/model/forward.h"
 #include "engine/tools/progress.h"
 #include "engine/tools/runnable.h"
 #include "engine/tools/verbs.h"
@@ -57,9 +57,9 @@ absl::Status WriteRows(Runnable& runnable, std::span<const int32_t> tokens, std:
   for (size_t begin = 0; begin < tokens.size(); begin += chunk_tokens) {
     const auto chunk = tokens.subspan(begin, std::min(chunk_tokens, tokens.size() - begin));
     RETURN_IF_ERROR(runnable.device->cache().Reserve(*sequence, static_cast<int64_t>(chunk.size())));
-    const model::SequenceStep step = {sequence.get(), chunk, model::Rows::kAll};
-    ASSIGN_OR_RETURN(model::ForwardResult result, encoder ? model::ForwardHidden(*runnable.device, {&step, 1})
-                                                          : model::Forward(*runnable.device, {&step, 1}));
+    const forward::SequenceStep step = {sequence.get(), chunk, forward::Rows::kAll};
+    ASSIGN_OR_RETURN(forward::ForwardResult result, encoder ? forward::ForwardHidden(*runnable.device, {&step, 1})
+                                                            : forward::Forward(*runnable.device, {&step, 1}));
     for (int64_t row = 0; row < result.rows(); ++row) {
       const std::span<const float> values = result.Row(row);
       output.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));

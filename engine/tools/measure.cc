@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/base/status.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 
 namespace inferd::tools {
 namespace {
@@ -23,7 +23,7 @@ std::vector<int32_t> SomeTokens(int64_t count, int64_t vocabulary, int64_t salt)
 }
 
 absl::StatusOr<std::unique_ptr<cache::Sequence>> Prefilled(Runnable& runnable, std::span<const int32_t> tokens,
-                                                           model::Rows wanted) {
+                                                           forward::Rows wanted) {
   cache::KvCache& cache = runnable.device->cache();
   ASSIGN_OR_RETURN(auto sequence, cache.NewSequence({}));
   const int64_t step_tokens = runnable.device->options().max_batch_tokens;
@@ -31,8 +31,8 @@ absl::StatusOr<std::unique_ptr<cache::Sequence>> Prefilled(Runnable& runnable, s
     const auto chunk = tokens.subspan(begin, std::min<size_t>(step_tokens, tokens.size() - begin));
     RETURN_IF_ERROR(cache.Reserve(*sequence, static_cast<int64_t>(chunk.size())));
     const bool last = begin + chunk.size() == tokens.size();
-    const model::SequenceStep step = {sequence.get(), chunk, last ? wanted : model::Rows::kNone};
-    RETURN_IF_ERROR(model::Forward(*runnable.device, {&step, 1}).status());
+    const forward::SequenceStep step = {sequence.get(), chunk, last ? wanted : forward::Rows::kNone};
+    RETURN_IF_ERROR(forward::Forward(*runnable.device, {&step, 1}).status());
   }
   return sequence;
 }
@@ -43,12 +43,12 @@ struct DecodeBatch {
 };
 
 absl::Status DecodeStep(Runnable& runnable, DecodeBatch& batch) {
-  std::vector<model::SequenceStep> steps;
+  std::vector<forward::SequenceStep> steps;
   for (size_t i = 0; i < batch.sequences.size(); ++i) {
     RETURN_IF_ERROR(runnable.device->cache().Reserve(*batch.sequences[i], 1));
-    steps.push_back({batch.sequences[i].get(), std::span(&batch.tokens[i], 1), model::Rows::kLast});
+    steps.push_back({batch.sequences[i].get(), std::span(&batch.tokens[i], 1), forward::Rows::kLast});
   }
-  ASSIGN_OR_RETURN(model::ForwardResult result, model::Forward(*runnable.device, steps));
+  ASSIGN_OR_RETURN(forward::ForwardResult result, forward::Forward(*runnable.device, steps));
   for (size_t i = 0; i < batch.tokens.size(); ++i) {
     const std::span<const float> row = result.Row(static_cast<int64_t>(i));
     batch.tokens[i] = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
@@ -94,7 +94,7 @@ absl::StatusOr<double> MeasurePrefill(Runnable& runnable, int64_t tokens, int ru
   double best = 0;
   for (int run = 0; run < runs; ++run) {
     const Clock::time_point begin = Clock::now();
-    RETURN_IF_ERROR(Prefilled(runnable, prompt, model::Rows::kLast).status());
+    RETURN_IF_ERROR(Prefilled(runnable, prompt, forward::Rows::kLast).status());
     best = std::max(best, static_cast<double>(tokens) / SecondsSince(begin));
   }
   return best;
@@ -106,7 +106,7 @@ absl::StatusOr<double> MeasureDecode(Runnable& runnable, int64_t sequences, int6
     DecodeBatch batch;
     for (int64_t i = 0; i < sequences; ++i) {
       const std::vector<int32_t> prompt = SomeTokens(depth, runnable.model->vocabulary_size(), i);
-      ASSIGN_OR_RETURN(auto sequence, Prefilled(runnable, prompt, model::Rows::kNone));
+      ASSIGN_OR_RETURN(auto sequence, Prefilled(runnable, prompt, forward::Rows::kNone));
       batch.sequences.push_back(std::move(sequence));
       batch.tokens.push_back(prompt.back());
     }

@@ -15,7 +15,7 @@
 
 #include "config/base/print.h"
 #include "config/base/status.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 #include "engine/tokenizer/tokenizer.h"
 #include "engine/tools/input.h"
 #include "engine/tools/progress.h"
@@ -65,10 +65,10 @@ class Scorer {
   // window [context]; tokens from first_scored on are scored (each by the logits before it).
   absl::Status AddWindow(std::span<const int32_t> window, int64_t first_scored, Score& score) {
     ASSIGN_OR_RETURN(const auto sequence, runnable_.device->cache().NewSequence({}));
-    RETURN_IF_ERROR(Run(*sequence, window.first(first_scored - 1), model::Rows::kNone).status());
+    RETURN_IF_ERROR(Run(*sequence, window.first(first_scored - 1), forward::Rows::kNone).status());
     for (int64_t begin = first_scored - 1; begin + 1 < context_; begin += kResultRows) {
       const auto chunk = window.subspan(begin, std::min(kResultRows, context_ - 1 - begin));
-      ASSIGN_OR_RETURN(model::ForwardResult result, Run(*sequence, chunk, model::Rows::kAll));
+      ASSIGN_OR_RETURN(forward::ForwardResult result, Run(*sequence, chunk, forward::Rows::kAll));
       for (int64_t row = 0; row < result.rows(); ++row) {
         const double loss = NegativeLogLikelihood(result.Row(row), window[begin + row + 1]);
         score.sum += loss;
@@ -80,11 +80,11 @@ class Scorer {
   }
 
  private:
-  absl::StatusOr<model::ForwardResult> Run(cache::Sequence& sequence, std::span<const int32_t> tokens,
-                                           model::Rows wanted) {
+  absl::StatusOr<forward::ForwardResult> Run(cache::Sequence& sequence, std::span<const int32_t> tokens,
+                                             forward::Rows wanted) {
     RETURN_IF_ERROR(runnable_.device->cache().Reserve(sequence, static_cast<int64_t>(tokens.size())));
-    const model::SequenceStep step = {&sequence, tokens, wanted};
-    return model::Forward(*runnable_.device, {&step, 1});
+    const forward::SequenceStep step = {&sequence, tokens, wanted};
+    return forward::Forward(*runnable_.device, {&step, 1});
   }
 
   Runnable& runnable_;

@@ -6,7 +6,7 @@
 LLAMA_LIBRARIES names a folder with llama.cpp's libraries where those of the package do not load.
 
 The shapes are those that llama.cpp itself asks for. A weight is a hash of its tensor's name and its index (weights()
-below and FillTensor in engine/device/families_test.cc). "expected" is the last token's row: logits, or of encoders the
+below and FillTensor in engine/forward/families_test.cc). "expected" is the last token's row: logits, or of encoders the
 hidden state before pooling; float weights, activations and KV.
 """
 import importlib.util, json, os, pathlib, re, subprocess, sys, tempfile

@@ -13,13 +13,14 @@
 #include <cmath>
 
 #include "engine/device/device.h"
-#include "engine/device/testing_oracles.h"
+#include "engine/forward/forward.h"
+#include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"
-#include "engine/model/forward.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
+using device::Device;
 using kernels::TensorType;
 
 uint16_t HalfOf(float x) {  // of normal numbers, rounded down: any scale will do, as long as both files use it
@@ -131,8 +132,8 @@ std::vector<float> Outputs(const std::string& bytes, const OracleCase& c) {
                                         .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}});
   auto sequence = (*device)->cache().NewSequence({});
   EXPECT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(c.tokens.size())).ok());
-  const model::SequenceStep step{sequence->get(), c.tokens, model::Rows::kAll};
-  auto result = c.logits ? model::Forward(**device, {&step, 1}) : model::ForwardHidden(**device, {&step, 1});
+  const SequenceStep step{sequence->get(), c.tokens, Rows::kAll};
+  auto result = c.logits ? Forward(**device, {&step, 1}) : ForwardHidden(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
   return result->Copy();
 }
@@ -186,4 +187,4 @@ INSTANTIATE_TEST_SUITE_P(Archs, Quantized,
                          });
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

@@ -14,7 +14,7 @@
 
 #include "config/base/testing_paths.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 
 inline const std::string kOracles = (OraclesPath() / "archs/").string();
 
@@ -77,4 +77,4 @@ inline std::string NameOf(const OracleCase& c) {
   return name;
 }
 
-}  // namespace inferd::device
+}  // namespace inferd::forward

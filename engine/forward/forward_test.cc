@@ -1,5 +1,5 @@
 // What a pass refuses, and what it gives back.
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,11 @@
 #include "engine/device/device.h"
 #include "engine/model/testing_model.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
-using model::Rows;
+using device::Device;
+using device::DeviceOptions;
 using model::TestingModel;
 using testing::HasSubstr;
 
@@ -30,8 +31,8 @@ class ForwardTest : public testing::Test {
     sequence_ = *device_->cache().NewSequence({});
   }
   absl::Status Run(std::vector<int32_t> tokens, Rows rows = Rows::kLast) {
-    const model::SequenceStep step{sequence_.get(), tokens, rows};
-    return model::Forward(*device_, {&step, 1}).status();
+    const SequenceStep step{sequence_.get(), tokens, rows};
+    return Forward(*device_, {&step, 1}).status();
   }
 
   std::string bytes_;
@@ -66,8 +67,8 @@ TEST_F(ForwardTest, GivesTheRowsAskedForAndCommits) {
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());
   ASSERT_TRUE(device_->cache().Reserve(*other, 2).ok());
   const int32_t a[] = {1, 2, 3}, b[] = {4, 5};
-  const model::SequenceStep steps[] = {{sequence_.get(), a, Rows::kLast}, {other.get(), b, Rows::kAll}};
-  auto result = model::Forward(*device_, steps);
+  const SequenceStep steps[] = {{sequence_.get(), a, Rows::kLast}, {other.get(), b, Rows::kAll}};
+  auto result = Forward(*device_, steps);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->rows(), 3);
   EXPECT_EQ(result->row_elements(), TestingModel::kVocabulary);
@@ -82,12 +83,12 @@ TEST_F(ForwardTest, RowsMayBeSkippedOverWhatIsComputedAtOnce) {
   for (int32_t i = 0; i < 64; ++i) tokens[static_cast<size_t>(i)] = (7 * i + 3) % 96;
   const auto run = [&](cache::Sequence& sequence) {
     EXPECT_TRUE(device_->cache().Reserve(sequence, 64).ok());
-    const model::SequenceStep step{&sequence, tokens, Rows::kAll};
-    return *model::Forward(*device_, {&step, 1});
+    const SequenceStep step{&sequence, tokens, Rows::kAll};
+    return *Forward(*device_, {&step, 1});
   };
   const std::vector<float> all = run(*sequence_).Copy();
   const auto other = *device_->cache().NewSequence({});
-  model::ForwardResult result = run(*other);
+  ForwardResult result = run(*other);
   for (const int64_t row : {0, 31, 31, 40, 63}) {
     const std::span<const float> logits = result.Row(row);
     ASSERT_TRUE(std::equal(logits.begin(), logits.end(), all.begin() + row * TestingModel::kVocabulary)) << row;
@@ -99,21 +100,21 @@ TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
   EXPECT_EQ(Run({1, 2}).code(), absl::StatusCode::kFailedPrecondition);
   const int32_t tokens[] = {5, 6, 7, 8};
-  const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
-  auto result = model::ForwardHidden(*device_, {&step, 1});
+  const SequenceStep step{sequence_.get(), tokens, Rows::kAll};
+  auto result = ForwardHidden(*device_, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->row_elements(), TestingModel::kWidth);
   // Mean pooling is the mean of the rows.
   const std::vector<float> rows = result->Copy();
   std::vector<float> pooled(TestingModel::kWidth);
-  ASSERT_TRUE(model::Pool(*device_, rows, 4, pooled).ok());
+  ASSERT_TRUE(Pool(*device_, rows, 4, pooled).ok());
   for (uint32_t i = 0; i < TestingModel::kWidth; ++i) {
     double sum = 0;
     for (int row = 0; row < 4; ++row) sum += rows[row * TestingModel::kWidth + i];
     EXPECT_NEAR(pooled[i], sum / 4, 1e-6);
   }
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 4).ok());
-  const auto again = model::ForwardHidden(*device_, {&step, 1});
+  const auto again = ForwardHidden(*device_, {&step, 1});
   EXPECT_THAT(std::string(MessageOf(again.status())), HasSubstr("whole text at once"));
 }
 
@@ -126,11 +127,11 @@ TEST_F(ForwardTest, RanksByTheHeadOfTheFirstToken) {
   Load(source);
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 3).ok());
   const int32_t tokens[] = {5, 6, 7};
-  const model::SequenceStep step{sequence_.get(), tokens, Rows::kAll};
-  auto result = model::ForwardHidden(*device_, {&step, 1});
+  const SequenceStep step{sequence_.get(), tokens, Rows::kAll};
+  auto result = ForwardHidden(*device_, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
   float score = 0;
-  ASSERT_TRUE(model::Pool(*device_, result->Copy(), 3, {&score, 1}).ok());
+  ASSERT_TRUE(Pool(*device_, result->Copy(), 3, {&score, 1}).ok());
   const model::ModelWeights& w = device_->model().weights();
   double expected = w.rank_output.bias[0];
   for (uint32_t row = 0; row < TestingModel::kWidth; ++row) {
@@ -168,4 +169,4 @@ TEST(DeviceCreate, RefusesOptionsByName) {
 }
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

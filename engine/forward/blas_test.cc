@@ -6,12 +6,15 @@
 #include <cmath>
 
 #include "engine/device/device.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
+using device::Blas;
+using device::Device;
+using device::DeviceOptions;
 using model::TestingModel;
 
 std::vector<float> LogitsOf(const std::shared_ptr<const model::Model>& model, bool blas, int64_t tokens) {
@@ -23,8 +26,8 @@ std::vector<float> LogitsOf(const std::shared_ptr<const model::Model>& model, bo
   for (int64_t i = 0; i < tokens; ++i) text.push_back(static_cast<int32_t>((7 * i + 3) % TestingModel::kVocabulary));
   const auto sequence = *(*device)->cache().NewSequence({});
   EXPECT_TRUE((*device)->cache().Reserve(*sequence, tokens).ok());
-  const model::SequenceStep step{sequence.get(), text, model::Rows::kLast};
-  auto result = model::Forward(**device, {&step, 1});
+  const SequenceStep step{sequence.get(), text, Rows::kLast};
+  auto result = Forward(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
   return result->Copy();
 }
@@ -62,4 +65,4 @@ TEST_F(BlasPrefill, MultipliesWithTheTransposeOfTheWeights) {
 }
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

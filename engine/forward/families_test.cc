@@ -11,13 +11,14 @@
 
 #include "config/base/source_folder.h"
 #include "engine/device/device.h"
-#include "engine/device/testing_oracles.h"
+#include "engine/forward/forward.h"
+#include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"
-#include "engine/model/forward.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
+using device::Device;
 namespace json = boost::json;
 
 const std::filesystem::path kFolder = SourceFolder() / "tests/golden/families";
@@ -115,8 +116,8 @@ class Family : public testing::TestWithParam<std::string> {
       ASSERT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(tokens_.size())).ok());
       for (size_t begin = 0; begin < tokens_.size(); begin += chunk) {
         const auto part = std::span(tokens_).subspan(begin, std::min(chunk, tokens_.size() - begin));
-        const model::SequenceStep step{sequence->get(), part, encoder() ? model::Rows::kAll : model::Rows::kLast};
-        auto result = encoder() ? model::ForwardHidden(**device, {&step, 1}) : model::Forward(**device, {&step, 1});
+        const SequenceStep step{sequence->get(), part, encoder() ? Rows::kAll : Rows::kLast};
+        auto result = encoder() ? ForwardHidden(**device, {&step, 1}) : Forward(**device, {&step, 1});
         ASSERT_TRUE(result.ok()) << result.status();
         const std::span<const float> last = result->Row(result->rows() - 1);
         row.assign(last.begin(), last.end());
@@ -175,4 +176,4 @@ INSTANTIATE_TEST_SUITE_P(Golden, Family, testing::ValuesIn(Families()), [](const
 });
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

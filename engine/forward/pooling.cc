@@ -4,10 +4,16 @@
 #include <vector>
 
 #include "config/base/status.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 
-namespace inferd::model {
+namespace inferd::forward {
 namespace {
+
+using model::DecoderSpec;
+using model::ModelWeights;
+using model::Norm;
+using model::Pooling;
+using model::RankSpec;
 
 // Mean in ascending order of rows.
 void Mean(std::span<const float> hidden, int64_t rows, std::span<float> out) {
@@ -76,4 +82,4 @@ absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t
   return absl::OkStatus();
 }
 
-}  // namespace inferd::model
+}  // namespace inferd::forward

@@ -18,10 +18,7 @@
 #include "engine/cache/kv_cache.h"
 #include "engine/device/device.h"
 
-namespace inferd::model {
-
-// Whether sequences have a state that cannot go back to an earlier token.
-bool HasRecurrentState(const DecoderSpec& spec);
+namespace inferd::forward {
 
 enum class Rows : uint8_t { kNone, kLast, kAll };
 
@@ -72,7 +69,7 @@ absl::StatusOr<ForwardResult> ForwardHidden(device::Device& device, std::span<co
 
 // One vector of a text from its hidden states [rows][n_embd], as the model's pooling says (mean, cls, last), or the
 // ranking score as one element (rank). Not normalized. `out` has PooledSize(spec) elements.
-int64_t PooledSize(const DecoderSpec& spec);
+int64_t PooledSize(const model::DecoderSpec& spec);
 absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t rows, std::span<float> out);
 
-}  // namespace inferd::model
+}  // namespace inferd::forward

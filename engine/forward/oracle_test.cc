@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "engine/device/device.h"
-#include "engine/device/testing_oracles.h"
+#include "engine/forward/forward.h"
+#include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_file.h"
-#include "engine/model/forward.h"
 #include "engine/model/model.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
+using device::Device;
 class Oracle : public testing::TestWithParam<OracleCase> {};
 
 TEST_P(Oracle, GivesTheSameOutput) {
@@ -34,8 +35,8 @@ TEST_P(Oracle, GivesTheSameOutput) {
   auto sequence = (*device)->cache().NewSequence({});
   ASSERT_TRUE(sequence.ok()) << sequence.status();
   ASSERT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(c.tokens.size())).ok());
-  const model::SequenceStep step{sequence->get(), c.tokens, model::Rows::kAll};
-  auto result = c.logits ? model::Forward(**device, {&step, 1}) : model::ForwardHidden(**device, {&step, 1});
+  const SequenceStep step{sequence->get(), c.tokens, Rows::kAll};
+  auto result = c.logits ? Forward(**device, {&step, 1}) : ForwardHidden(**device, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
   const std::vector<float> got = result->Copy(), expected = Expected(c);
   ASSERT_EQ(got.size(), expected.size());
@@ -49,4 +50,4 @@ INSTANTIATE_TEST_SUITE_P(Archs, Oracle, testing::ValuesIn(OracleCases()),
                          [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

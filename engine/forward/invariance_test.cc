@@ -5,13 +5,14 @@
 #include <functional>
 
 #include "engine/device/device.h"
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 
-namespace inferd::device {
+namespace inferd::forward {
 namespace {
 
-using model::Rows;
+using device::Device;
+using device::DeviceOptions;
 using model::TestingModel;
 
 struct Case {
@@ -61,11 +62,11 @@ class Invariance : public testing::TestWithParam<Case> {
     return values;
   }
 
-  static void Append(Device& device, std::vector<model::SequenceStep> steps, std::vector<float>& values) {
+  static void Append(Device& device, std::vector<SequenceStep> steps, std::vector<float>& values) {
     for (const auto& step : steps) {
       ASSERT_TRUE(device.cache().Reserve(*step.sequence, static_cast<int64_t>(step.tokens.size())).ok());
     }
-    auto result = device.model().spec().encoder ? model::ForwardHidden(device, steps) : model::Forward(device, steps);
+    auto result = device.model().spec().encoder ? ForwardHidden(device, steps) : Forward(device, steps);
     ASSERT_TRUE(result.ok()) << result.status();
     const std::vector<float> rows = result->Copy();
     values.insert(values.end(), rows.begin(), rows.end());
@@ -189,4 +190,4 @@ INSTANTIATE_TEST_SUITE_P(Encoders, Invariance, testing::Values(Case{"bert", Test
 INSTANTIATE_TEST_SUITE_P(Decoders, DecoderInvariance, testing::ValuesIn(Decoders()), NameOf);
 
 }  // namespace
-}  // namespace inferd::device
+}  // namespace inferd::forward

@@ -1,17 +1,19 @@
 // The pass of every model, step by step. What a step does for a family is in the specification; how it is done is the
 // device's business.
-#include "engine/model/forward.h"
+#include "engine/forward/forward.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "config/base/status.h"
 
-namespace inferd::model {
+namespace inferd::forward {
 namespace {
 
 using device::BatchSequence;
 using device::Device;
+using model::DecoderSpec;
+using model::LayerSpec;
 
 // The steps as one batch; owns what device::Batch views.
 struct GatheredBatch {
@@ -76,7 +78,7 @@ void RunLayers(Device& device) {
       device.Attend(layer);
       device.ProjectAttention(layer);
     }
-    if (s.recurrent.kind != RecurrentKind::kNone) device.MixRecurrent(layer);
+    if (s.recurrent.kind != model::RecurrentKind::kNone) device.MixRecurrent(layer);
     if (s.feed_forward.width > 0 || s.feed_forward.experts.count > 0) device.FeedForward(layer);
     device.FinishLayer(layer);
   }
@@ -97,11 +99,6 @@ absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> 
 }
 
 }  // namespace
-
-bool HasRecurrentState(const DecoderSpec& spec) {
-  return std::any_of(spec.layers.begin(), spec.layers.end(),
-                     [](const LayerSpec& layer) { return layer.recurrent.kind != RecurrentKind::kNone; });
-}
 
 ForwardResult::ForwardResult(Device& device, std::vector<int32_t> wanted)
     : rows_(static_cast<int64_t>(wanted.size())),
@@ -144,4 +141,4 @@ absl::StatusOr<ForwardResult> ForwardHidden(Device& device, std::span<const Sequ
   return Run(device, steps, /*logits=*/false);
 }
 
-}  // namespace inferd::model
+}  // namespace inferd::forward
