@@ -14,17 +14,36 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import scopes
 
+ENGINE_BASE = {"config/base", "kernels/kernels.h", "kernels/quant_types.h", "kernels/sequence_arguments.h"}
+# Each folder of the engine, lowest first, and the ones below it that it may include.
+ENGINE = {
+    "gguf": (),
+    "tokenizer": ("gguf",),
+    "template": (),
+    "cache": (),
+    "model": ("gguf",),
+    "device": ("cache", "model"),
+    "forward": ("cache", "device", "model"),
+    "sampling": (),
+    "output": ("sampling",),
+    "constraint": ("output", "sampling"),
+    "scheduler": (),
+    "generation": ("cache", "constraint", "device", "forward", "model", "output", "sampling", "scheduler", "tokenizer"),
+}
 LAYERS = {
     "config": {"config"},
     "proto": {"proto", "config/base"},  # what all gRPC programs share
     "kernels": {"kernels"},
-    "engine": {"engine", "config/base", "kernels/kernels.h", "kernels/quant_types.h", "kernels/sequence_arguments.h"},
+    "engine": {"engine"} | ENGINE_BASE,
+    **{f"engine/{name}": {f"engine/{folder}" for folder in (name, *below)} | ENGINE_BASE for name, below in ENGINE.items()},
     "engine/tools": {"engine", "config", "kernels/kernels.h", "kernels/quant_types.h"},  # a program, like worker
     "worker": {"worker", "engine", "config", "proto", "inferd/v1"},
     "gateway": {"gateway", "config", "proto", "inferd/v1"},
     "daemon": {"daemon", "config", "proto", "inferd/v1"},
     "tests": {"tests", "kernels", "engine", "config", "inferd/v1"},
 }
+# Folders between whose parts no circle of includes is allowed. kernels/ has a table of its variants at the top.
+ACYCLIC = ("config", "daemon", "engine", "proto", "worker")
 # A file with special flags includes nothing whose inline functions other files share.
 KERNEL_HEADERS = {"cstddef", "cstdint", "cstring", "immintrin.h", "arm_neon.h"}
 REFERENCE_HEADERS = KERNEL_HEADERS | {"algorithm", "bit", "cfloat", "climits", "cmath", "limits"}
@@ -58,7 +77,9 @@ def is_test(path):
 
 
 def layer_of(path):
-    """The rule of the innermost folder that has one."""
+    """The rule of the innermost folder that has one. Tests may use all of what their program has."""
+    if path.parts[0] == "engine" and is_test(path):
+        return LAYERS["engine"]
     return LAYERS.get("/".join(path.parts[:2]), LAYERS.get(path.parts[0]))
 
 
@@ -67,15 +88,55 @@ def check_layers(path, text):
     if folder not in LAYERS:
         yield 1, f"folder {folder}/ has no rule in LAYERS"
         return
+    if folder == "engine" and len(path.parts) > 2 and "/".join(path.parts[:2]) not in LAYERS:
+        yield 1, f"folder {folder}/{path.parts[1]}/ has no rule in ENGINE"
+        return
     for number, line in enumerate(text.split("\n"), 1):
         own = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         if own and not allowed_include(path, own.group(1)):
-            yield number, f'{folder}/ may not include "{own.group(1)}"'
+            yield number, f'{part_of(path)}/ may not include "{own.group(1)}"'
         system = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
         if system and folder == "kernels" and not is_test(path):
             wanted = DISPATCH_HEADERS if len(path.parts) == 2 else REFERENCE_HEADERS if path.parts[1] == "reference" else KERNEL_HEADERS
             if system.group(1) not in wanted:
                 yield number, f"kernels/ may not include <{system.group(1)}>"
+
+
+def part_of(path):
+    """engine/device for a file anywhere below it, engine for one that lies there."""
+    return "/".join(path.parts[:min(2, len(path.parts) - 1)])
+
+
+def arrows_of(path, text):
+    """(from, to, line) for each include of another part of the same folder."""
+    if path.parts[0] not in ACYCLIC or is_test(path):
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        if include and include.group(1).startswith(path.parts[0] + "/"):
+            target = part_of(pathlib.PurePosixPath(include.group(1)))
+            if target != part_of(path):
+                yield part_of(path), target, number
+
+
+def check_circles(arrows):
+    """arrows: {(from, to): place of one include}. Yields each circle once, at the include that closes it."""
+    targets = {}
+    for source, target in sorted(arrows):
+        targets.setdefault(source, []).append(target)
+    done = set()
+
+    def visit(part, way):
+        if part in way:
+            circle = way[way.index(part):] + [part]
+            yield f"{arrows[circle[-2], part]}: folders include each other in a circle: {' -> '.join(circle)}"
+        elif part not in done:
+            for target in targets.get(part, ()):
+                yield from visit(target, way + [part])
+            done.add(part)
+
+    for part in sorted(targets):
+        yield from visit(part, [])
 
 
 def allowed_include(path, include):
@@ -146,6 +207,7 @@ def check_source(path, text):
 
 def check_tree(root):
     problems = []
+    arrows = {}
     sources = 0
     for path in tracked(root):
         ours = path.suffix in (".h", ".cc", ".cu", ".py") or str(path).startswith("proto/inferd/") and path.suffix == ".proto"
@@ -160,6 +222,10 @@ def check_tree(root):
         found = (check_lengths(path, text, []) if path.suffix == ".py" else
                  check_contract(path, text) if path.suffix == ".proto" else check_source(path, text))
         problems += [f"{path}:{line}: {message}" for line, message in found if message]
+        if path.suffix in (".h", ".cc", ".cu"):
+            for source, target, line in arrows_of(path, text):
+                arrows.setdefault((source, target), f"{path}:{line}")
+    problems += check_circles(arrows)
     if sources == 0:
         problems.append(f"{root}: no sources found")
     return problems

@@ -19,6 +19,11 @@ BROKEN = [
     ("kernels/x86_avx2/a.cc", "#include <vector>\n", "kernels/ may not include <vector>"),
     ("kernels/x86_avx2/a.cc", "#include <cmath>\n", "kernels/ may not include <cmath>"),
     ("newfolder/a.cc", "int f();\n", "has no rule"),
+    ("engine/newfolder/a.cc", "int f();\n", "has no rule"),
+    ("engine/model/a.cc", '#include "engine/device/device.h"\n', 'engine/model/ may not include "engine/device/device.h"'),
+    ("engine/device/cpu/a.h", HEAD + '#include "engine/forward/forward.h"\n', "engine/device/ may not include"),
+    ("engine/cache/a.cc", '#include "engine/device/device.h"\n', "engine/cache/ may not include"),
+    ("engine/generation/a.cc", '#include "engine/engine.h"\n', "engine/generation/ may not include"),
     ("engine/a.h", "#pragma once\n", "begins with a comment"),
     ("engine/a.h", HEAD + "\n" * 201, "expected at most 200"),
     ("engine/a.cc", "\n" * 401, "expected at most 400"),
@@ -87,6 +92,28 @@ def test_sees_a_broken_rule(tmp_path, name, text, message):
 
 def test_leaves_clean_code_alone(tmp_path):
     assert check.check_tree(tree(tmp_path, {"engine/a.cc": CLEAN})) == []
+
+
+def test_sees_a_circle_between_folders(tmp_path):
+    files = {
+        "daemon/a/a.cc": '#include "daemon/b/b.h"\n',
+        "daemon/b/b.h": HEAD + '#include "daemon/c/c.h"\n',
+        "daemon/c/c.h": HEAD + '#include "daemon/a/a.h"\n',
+        "daemon/a/a.h": HEAD,
+    }
+    assert check.check_tree(tree(tmp_path, files)) == [
+        "daemon/c/c.h:2: folders include each other in a circle: daemon/a -> daemon/b -> daemon/c -> daemon/a"]
+    files["daemon/c/c.h"] = HEAD
+    assert check.check_tree(tree(tmp_path, files)) == []
+
+
+def test_a_test_makes_no_circle(tmp_path):
+    files = {
+        "engine/model/a_test.cc": '#include "engine/forward/forward.h"\n',
+        "engine/forward/forward.h": HEAD + '#include "engine/model/model.h"\n',
+        "engine/model/model.h": HEAD,
+    }
+    assert check.check_tree(tree(tmp_path, files)) == []
 
 
 def test_a_stated_reason_excuses_length(tmp_path):
