@@ -20,6 +20,7 @@ ENGINE = {
     "gguf": (),
     "tokenizer": ("gguf",),
     "template": (),
+    "conversation": ("template",),
     "cache": (),
     "model": ("gguf",),
     "device": ("cache", "model"),
