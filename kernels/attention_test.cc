@@ -64,6 +64,37 @@ std::vector<AttentionCase> Cases() {
   return cases;
 }
 
+// Spans of 512 keys: their borders, what moves over them, and many of them.
+std::vector<AttentionCase> SpanCases() {
+  std::vector<AttentionCase> cases;
+  for (const CacheType type : kTypes) {
+    for (const int64_t keys : {511, 512, 513, 1025, 4096}) {
+      cases.push_back({.shape = {type, 1, 32, 32}, .group = 3, .position = keys - 1});
+    }
+    const PageShape shape = {type, 1, 32, 64};
+    for (const int64_t queries : {1, 40}) {
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 500});
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 1023, .sinks = true});
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 1000, .window = 100, .sinks = true});
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 1060, .window = 530, .sinks = true});
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 700, .first_key = 480});
+      cases.push_back({.shape = shape, .group = 2, .queries = queries, .position = 480, .bidirectional_end = 1100});
+      cases.push_back(
+          {.shape = shape, .group = 2, .queries = queries, .position = 490, .window = 60, .bidirectional_end = 1100});
+      cases.push_back({.shape = shape,
+                       .group = 5,
+                       .queries = queries,
+                       .position = 1100,
+                       .soft_cap = 3.0f,
+                       .alibi = true,
+                       .sinks = true});
+    }
+  }
+  cases.push_back({.shape = {CacheType::kF32, 1, 64, 64}, .group = 2, .position = 1500, .magnitude = 20});
+  cases.push_back({.shape = {CacheType::kF16, 1, 33, 17}, .group = 2, .queries = 5, .position = 1500});
+  return cases;
+}
+
 class Attention : public ::testing::TestWithParam<AttentionCase> {};
 
 TEST_P(Attention, ReferenceIsCloseToDoublePrecision) {
@@ -87,6 +118,16 @@ TEST_P(Attention, EveryVariantGivesTheReferencesBits) {
   }
 }
 
+TEST_P(Attention, SpansApartGiveTheSameBits) {
+  AttentionProblem problem(GetParam());
+  const std::vector<float> expected = problem.Run(*SelectKernels("reference"));
+  for (const Kernels* kernels : RunnableVariants()) {
+    const std::vector<float> out = problem.RunSpans(*kernels);
+    ASSERT_EQ(out, expected) << kernels->name;
+    EXPECT_EQ(std::memcmp(out.data(), expected.data(), out.size() * sizeof(float)), 0) << kernels->name;
+  }
+}
+
 TEST_P(Attention, EachQueryIsTheSameAlone) {
   AttentionProblem problem(GetParam());
   for (const Kernels* kernels : RunnableVariants()) {
@@ -104,6 +145,8 @@ TEST_P(Attention, EachQueryIsTheSameAlone) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Spans, Attention, ::testing::ValuesIn(SpanCases()),
+                         [](const auto& info) { return std::to_string(info.index) + "_" + info.param.Name(); });
 INSTANTIATE_TEST_SUITE_P(All, Attention, ::testing::ValuesIn(Cases()),
                          [](const auto& info) { return std::to_string(info.index) + "_" + info.param.Name(); });
 

@@ -79,6 +79,24 @@ AttentionProblem::AttentionProblem(const AttentionCase& c)
 }
 
 std::vector<float> AttentionProblem::RunPart(const Kernels& kernels, int64_t first, int64_t count) {
+  return RunWith(kernels, first, count, [&](const AttentionArguments& a) { kernels.attention(a); });
+}
+
+std::vector<float> AttentionProblem::RunSpans(const Kernels& kernels) {
+  const int64_t spans = (keys_ + kSpanTokens - 1) / kSpanTokens;
+  const int64_t floats = case_.queries * case_.group * SpanStateFloats(case_.shape.v_dim);
+  const size_t bytes = static_cast<size_t>(spans * floats) * sizeof(float);
+  AlignedBytes states(bytes);
+  std::memset(states.data(), 0xFF, bytes);
+  float* const begin = reinterpret_cast<float*>(states.data());
+  return RunWith(kernels, 0, case_.queries, [&](const AttentionArguments& a) {
+    for (int64_t span = spans - 1; span >= 0; --span) kernels.attention_span(a, span, begin + span * floats);
+    kernels.merge_spans(a, spans, begin);
+  });
+}
+
+template <typename Attend>
+std::vector<float> AttentionProblem::RunWith(const Kernels& kernels, int64_t first, int64_t count, Attend attend) {
   const AttentionCase& c = case_;
   std::vector<const void*> pages;
   for (AlignedBytes& page : pages_) pages.push_back(page.data());
@@ -94,24 +112,24 @@ std::vector<float> AttentionProblem::RunPart(const Kernels& kernels, int64_t fir
   std::memset(scratch.data(), 0xFF, scratch_bytes);
   constexpr float kGap = 12345.0f;
   std::vector<float> out(static_cast<size_t>(count * out_stride), kGap);
-  kernels.attention({.shape = c.shape,
-                     .pages = pages.data(),
-                     .kv_head = kv_head_,
-                     .group = c.group,
-                     .queries = count,
-                     .position = c.position + first,
-                     .first_key = c.first_key,
-                     .window = c.window,
-                     .bidirectional_end = c.bidirectional_end,
-                     .q = q_.data() + first * q_stride,
-                     .q_stride = q_stride,
-                     .out = out.data(),
-                     .out_stride = out_stride,
-                     .scale = scale_,
-                     .soft_cap = c.soft_cap,
-                     .alibi_slopes = c.alibi ? slopes_.data() : nullptr,
-                     .sinks = c.sinks ? sinks_.data() : nullptr,
-                     .scratch = scratch.data()});
+  attend(AttentionArguments{.shape = c.shape,
+                            .pages = pages.data(),
+                            .kv_head = kv_head_,
+                            .group = c.group,
+                            .queries = count,
+                            .position = c.position + first,
+                            .first_key = c.first_key,
+                            .window = c.window,
+                            .bidirectional_end = c.bidirectional_end,
+                            .q = q_.data() + first * q_stride,
+                            .q_stride = q_stride,
+                            .out = out.data(),
+                            .out_stride = out_stride,
+                            .scale = scale_,
+                            .soft_cap = c.soft_cap,
+                            .alibi_slopes = c.alibi ? slopes_.data() : nullptr,
+                            .sinks = c.sinks ? sinks_.data() : nullptr,
+                            .scratch = scratch.data()});
   std::vector<float> packed;
   for (int64_t i = 0; i < count; ++i) {
     const auto row = out.begin() + i * out_stride;

@@ -38,9 +38,14 @@ class AttentionProblem {
   std::vector<float> Run(const Kernels& kernels) { return RunPart(kernels, 0, case_.queries); }
   // Queries first..first+count-1 alone.
   std::vector<float> RunPart(const Kernels& kernels, int64_t first, int64_t count);
+  // All queries by attention_span, the last span first, and merge_spans.
+  std::vector<float> RunSpans(const Kernels& kernels);
   std::vector<double> Expected() const;
 
  private:
+  // Calls attend(arguments) for the queries; their output.
+  template <typename Attend>
+  std::vector<float> RunWith(const Kernels& kernels, int64_t first, int64_t count, Attend attend);
   double K(int64_t key, int32_t d) const;
   double V(int64_t key, int32_t d) const;
   double Stored(const unsigned char* page, size_t part, size_t scales, int64_t index, int64_t scale_index) const;

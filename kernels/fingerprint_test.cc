@@ -35,14 +35,16 @@ uint64_t Hash(const std::vector<float>& values) {
   return hash;
 }
 
-std::vector<float> Attend(const Kernels& k, CacheType type) {
+// 30 queries of 3 heads, the last of which sees `tokens` keys, or the `window` last ones of them.
+std::vector<float> Attend(const Kernels& k, CacheType type, int32_t tokens = 100, int64_t window = 90) {
   const PageShape shape = {type, 2, 64, 96};
-  const std::vector<float> keys = Inputs(1, 100 * 128), values = Inputs(2, 100 * 192), q = Inputs(3, 30 * 3 * 64);
+  const auto count = static_cast<size_t>(tokens);
+  const std::vector<float> keys = Inputs(1, count * 128), values = Inputs(2, count * 192), q = Inputs(3, 30 * 3 * 64);
   std::vector<AlignedBytes> storage;
   std::vector<const void*> pages;
-  for (int32_t first = 0; first < 100; first += kPageTokens) {
+  for (int32_t first = 0; first < tokens; first += kPageTokens) {
     AlignedBytes& page = storage.emplace_back(k.page_bytes(shape));
-    k.write_kv(shape, page.data(), 0, std::min(kPageTokens, 100 - first), keys.data() + first * 128, 128,
+    k.write_kv(shape, page.data(), 0, std::min(kPageTokens, tokens - first), keys.data() + first * 128, 128,
                values.data() + first * 192, 192);
     pages.push_back(page.data());
   }
@@ -53,8 +55,8 @@ std::vector<float> Attend(const Kernels& k, CacheType type) {
                .kv_head = 1,
                .group = 3,
                .queries = 30,
-               .position = 70,
-               .window = 90,
+               .position = tokens - 30,
+               .window = window,
                .q = q.data(),
                .q_stride = 3 * 64,
                .out = out.data(),
@@ -140,6 +142,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AttentionF32", [](const Kernels& k) { return Attend(k, CacheType::kF32); }, 0x3218b32d6ed57d5cu},
         Case{"AttentionF16", [](const Kernels& k) { return Attend(k, CacheType::kF16); }, 0x462f62ecdd786a22u},
         Case{"AttentionQ8", [](const Kernels& k) { return Attend(k, CacheType::kQ8_0); }, 0xa97cc2a738282721u},
+        // As it was before keys were divided into spans: queries of up to 512 keys have one of them.
+        Case{"AttentionOneSpan", [](const Kernels& k) { return Attend(k, CacheType::kF16, 512, 0); },
+             0xb92f68f2ec6337e5u},
+        Case{"AttentionSpans", [](const Kernels& k) { return Attend(k, CacheType::kF16, 1300, 0); },
+             0x40ea89f1de9f118du},
         Case{"Elementary", Elementary, 0xf742e8c342d8e9c3u}, Case{"Rows", RowKernels, 0xd1b72df6cab6807bu},
         Case{"Angles", Angles, 0xde2e400b44955087u}, Case{"DeltaRule", Delta, 0x1ae855f5d55a4454u}),
     [](const auto& info) { return info.param.name; });

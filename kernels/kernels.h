@@ -24,6 +24,10 @@
 
 namespace inferd::kernels {
 
+// Raised with every change of what kernels/reference defines: models of different versions answer differently.
+//   2: attention in spans of 512 keys
+constexpr uint32_t kNumericsVersion = 2;
+
 constexpr int kRowGroup = 16;  // parallel work divides weight rows at multiples of this
 
 // A matrix of weights as it lies in the file: `rows` rows of `k` elements, each row a run of whole blocks.
@@ -100,6 +104,12 @@ struct Kernels {
                    const float* v, int64_t v_stride);
   size_t (*attention_scratch_bytes)(const PageShape& shape, int32_t group, int64_t queries);
   void (*attention)(const AttentionArguments& arguments);
+  // The same in parts: first each span s of kSpanTokens keys that a query sees (keys s * 512 .. s * 512 + 511), by any
+  // thread with scratch of its own; then their results in ascending order. Together they give attention's bits.
+  // state [queries][group][SpanStateFloats(v_dim)], 64-byte aligned; `out` is not used.
+  void (*attention_span)(const AttentionArguments& arguments, int64_t span, float* state);
+  // states [spans] of those, ascending; makes `out`. `pages` are not used.
+  void (*merge_spans)(const AttentionArguments& arguments, int64_t spans, const float* states);
 
   // ---- layers with a recurrent state, and expert choice
   void (*convolve)(const ConvolutionArguments& arguments);

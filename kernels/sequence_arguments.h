@@ -14,7 +14,8 @@
 
 namespace inferd::kernels {
 
-constexpr int kPageTokens = 64;  // tokens of one KV page, and keys of one attention chunk
+constexpr int kPageTokens = 64;   // tokens of one KV page, and keys of one attention chunk
+constexpr int kSpanTokens = 512;  // keys of one span of attention, which threads or devices may take apart
 
 enum class CacheType : uint8_t { kF32, kF16, kQ8_0 };
 
@@ -52,6 +53,10 @@ struct AttentionArguments {
   const float* sinks;         // [group] or nullptr: a score that takes part in the softmax without a value
   void* scratch;              // attention_scratch_bytes(shape, group, queries) bytes
 };
+
+// What one span gives for one query head: [0] the maximum of its scores, [1] the sum of its weights, [16..] its sums of
+// values, not yet divided. A span without a key that the query sees has the sum 0.
+constexpr int64_t SpanStateFloats(int64_t v_dim) { return 16 + (v_dim + 15) / 16 * 16; }
 
 // Causal depthwise convolution over the tokens of one sequence, one short filter per channel (Mamba, LFM2):
 //   out[t][c] = sum_j taps[j][c] * x[t - width + 1 + j][c], ascending j by fma from +0; then + bias[c]

@@ -107,7 +107,7 @@ void FuzzAttention(Bytes& bytes) {
   shape.k_dim = unit * bytes.Between(1, 96 / unit);
   shape.v_dim = unit * bytes.Between(1, 96 / unit);
   const int32_t group = bytes.Between(1, 17);
-  const int64_t queries = bytes.Between(1, 40), position = bytes.Between(0, 150);
+  const int64_t queries = bytes.Between(1, 40), position = bytes.Between(0, bytes.Coin() ? 150 : 1100);
   const bool encoder = bytes.Between(0, 3) == 0;
   const int64_t keys = position + queries;
   const int64_t window = bytes.Coin() ? bytes.Between(1, 100) : 0;

@@ -87,8 +87,8 @@ void AddSample(const gguf::Tensor& tensor, double share, BulkHash& hash) {
 
 }  // namespace
 
-uint64_t Fingerprint(const gguf::GgufFile& file, uint64_t most_bytes) {
-  uint64_t hash = kFnvOffset;
+uint64_t Fingerprint(const gguf::GgufFile& file, uint64_t most_bytes, uint32_t numerics) {
+  uint64_t hash = Hash(kFnvOffset, &numerics, sizeof numerics);
   for (const gguf::Entry& entry : file.entries()) {
     hash = Hash(hash, entry.key.data(), entry.key.size());
     std::visit(ValueHasher{hash}, entry.value);

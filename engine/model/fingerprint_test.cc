@@ -27,6 +27,14 @@ TEST(Fingerprint, IsOneOfEqualFiles) {
   EXPECT_EQ(Of(bytes), Of(same));
 }
 
+TEST(Fingerprint, SeesThatTheArithmeticChanged) {
+  const std::string bytes = TestingModel::Llama().Bytes();
+  const auto file =
+      gguf::GgufFile::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "test").value();
+  EXPECT_EQ(Fingerprint(*file), Fingerprint(*file, kWholeBytes, kernels::kNumericsVersion));
+  EXPECT_NE(Fingerprint(*file), Fingerprint(*file, kWholeBytes, kernels::kNumericsVersion - 1));
+}
+
 TEST(Fingerprint, SeesEveryBitOfTheWeights) {
   const std::string bytes = TestingModel::Llama().Bytes();
   const uint64_t whole = Of(bytes);

@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lanes/attention_block.h"
 #include "kernels/lanes/attention_products.h"
+#include "kernels/lanes/attention_spans.h"
 #include "kernels/lanes/elementary.h"
 #include "kernels/lanes/page_values.h"
 #include "kernels/lanes/rows.h"
@@ -100,8 +101,10 @@ inline void AddPage(const AttentionBlock<L>& b, int64_t page, const Keys& keys, 
 }
 
 template <class L>
-inline void AttendBlock(AttentionBlock<L> b) {
-  for (int64_t page = b.FirstPage(); page <= b.LastPage(); ++page) {
+inline void AttendSpan(AttentionBlock<L>& b, int64_t span) {
+  b.BeginSpan(span);
+  const KeyRange pages = b.PagesOf(span);
+  for (int64_t page = pages.first; page < pages.end; ++page) {
     b.FindSeen(page);
     const PageValues<L> stored(b.a.shape, b.a.pages[page], b.a.kv_head);
     if (stored.ReadableAsFloat()) {
@@ -114,8 +117,22 @@ inline void AttendBlock(AttentionBlock<L> b) {
       AddPage<L>(b, page, FloatRows<L>{b.keys, kPageTokens}, FloatRows<L>{b.values, b.v_stride});
     }
   }
+}
+
+template <class L>
+inline void AttendBlock(AttentionBlock<L> b) {
+  const int64_t first = b.FirstSpan(), last = b.LastSpan();
+  for (int64_t span = first; span <= last; ++span) {
+    AttendSpan<L>(b, span);
+    for (int64_t row = 0; first < last && row < b.rows; ++row) {
+      MergeRow<L>({b.maxima[row], b.totals[row], b.sums + row * b.v_stride}, b.v_stride,
+                  {b.merged_maxima + row, b.merged_totals + row, b.merged_sums + row * b.v_stride});
+    }
+  }
+  const float* const sums = first == last ? b.sums : b.merged_sums;
+  const float* const totals = first == last ? b.totals : b.merged_totals;
   for (int64_t row = 0; row < b.rows; ++row) {
-    Scale<L>(b.sums + row * b.v_stride, 1.0f / b.totals[row], b.a.shape.v_dim, b.Out(row));
+    Scale<L>(sums + row * b.v_stride, 1.0f / totals[row], b.a.shape.v_dim, b.Out(row));
   }
 }
 
@@ -124,12 +141,30 @@ size_t AttentionScratchBytes(const PageShape& shape, int32_t group, int64_t quer
   return AttentionBlock<L>::ScratchBytes(shape, group, queries);
 }
 
-template <class L>
-void Attention(const AttentionArguments& a) {
+// task(block) for blocks of queries.
+template <class L, class Task>
+inline void ForEachBlock(const AttentionArguments& a, const Task& task) {
   const int64_t step = AttentionBlock<L>::MostQueries(a.group, a.queries);
   for (int64_t first = 0; first < a.queries; first += step) {
-    AttendBlock<L>(AttentionBlock<L>(a, first, a.queries - first < step ? a.queries - first : step));
+    task(AttentionBlock<L>(a, first, a.queries - first < step ? a.queries - first : step));
   }
+}
+
+template <class L>
+void Attention(const AttentionArguments& a) {
+  ForEachBlock<L>(a, [](const AttentionBlock<L>& b) { AttendBlock<L>(b); });
+}
+
+template <class L>
+void AttentionSpan(const AttentionArguments& a, int64_t span, float* state) {
+  ForEachBlock<L>(a, [&](AttentionBlock<L> b) {
+    AttendSpan<L>(b, span);
+    for (int64_t row = 0; row < b.rows; ++row, state += SpanStateFloats(a.shape.v_dim)) {
+      state[0] = b.maxima[row];
+      state[1] = b.totals[row];
+      for (int64_t i = 0; i < b.v_stride; i += 16) L::Store(state + 16 + i, L::Load(b.sums + row * b.v_stride + i));
+    }
+  });
 }
 
 }  // namespace inferd::kernels::lanes

@@ -1,6 +1,8 @@
-// The rows of attention that take a page together, and their state in the caller's scratch.
+// The rows of attention that take a page together, and their state in the caller's scratch: of the span that is at
+// work, and of the spans before it.
 //
 //   AttentionBlock<Lanes> block(arguments, 0, AttentionBlock<Lanes>::MostQueries(group, queries));
+//   block.BeginSpan(0);
 //   block.FindSeen(3);                       // block.seen: which keys of page 3 each row sees
 //
 // A row is a query head of one query: row = query * group + head.
@@ -17,18 +19,19 @@ template <class L>
 struct AttentionBlock {
   const AttentionArguments& a;
   int64_t first_query, queries, rows;
-  int64_t v_stride;    // v_dim rounded up to 16
-  float* weights;      // [rows][64] scores, then weights, of the page's keys
-  float* sums;         // [rows][v_stride] of values
-  float* keys;         // [k_dim][64] f32 copy of the page
-  float* values;       // [64][v_stride] f32 copy of the page
-  float* maxima;       // [rows] of scores, before the page
-  float* totals;       // [rows] of weights, before the page
-  float* page_maxima;  // [rows] of scores, with the page
-  float* page_totals;  // [rows] of the page's weights
-  float* corrections;  // [rows] what the page multiplies sums and totals by
-  KeyRange* seen;      // [rows] keys of the page, counted from its first
-  bool all_seen;       // every row sees the whole page
+  int64_t v_stride;                                    // v_dim rounded up to 16
+  float* weights;                                      // [rows][64] scores, then weights, of the page's keys
+  float* sums;                                         // [rows][v_stride] of values of the span
+  float* keys;                                         // [k_dim][64] f32 copy of the page
+  float* values;                                       // [64][v_stride] f32 copy of the page
+  float* maxima;                                       // [rows] of scores, before the page
+  float* totals;                                       // [rows] of weights, before the page
+  float* page_maxima;                                  // [rows] of scores, with the page
+  float* page_totals;                                  // [rows] of the page's weights
+  float* corrections;                                  // [rows] what the page multiplies sums and totals by
+  float *merged_sums, *merged_maxima, *merged_totals;  // the same of all spans before; total 0: the row saw none
+  KeyRange* seen;                                      // [rows] keys of the page, counted from its first
+  bool all_seen;                                       // every row sees the whole page
 
   // At most, unless one query has more: sums and weights of so many rows stay in the second-level cache.
   static constexpr int64_t kRows = 128;
@@ -41,8 +44,8 @@ struct AttentionBlock {
   static size_t ScratchBytes(const PageShape& shape, int32_t group, int64_t queries) {
     const int64_t rows = MostQueries(group, queries) * group;
     const int64_t v_stride = RoundUp16(shape.v_dim);
-    const int64_t floats = rows * (kPageTokens + v_stride) + kPageTokens * (shape.k_dim + v_stride);
-    return static_cast<size_t>(floats + 5 * RoundUp16(rows)) * sizeof(float) +
+    const int64_t floats = rows * (kPageTokens + 2 * v_stride) + kPageTokens * (shape.k_dim + v_stride);
+    return static_cast<size_t>(floats + 7 * RoundUp16(rows)) * sizeof(float) +
            static_cast<size_t>(rows) * sizeof(KeyRange);
   }
 
@@ -59,10 +62,19 @@ struct AttentionBlock {
     page_maxima = Take(next, rows);
     page_totals = Take(next, rows);
     corrections = Take(next, rows);
+    merged_sums = Take(next, rows * v_stride);
+    merged_maxima = Take(next, rows);
+    merged_totals = Take(next, rows);
     seen = reinterpret_cast<KeyRange*>(next);
+    for (int64_t row = 0; row < rows; ++row) merged_totals[row] = 0.0f;
+  }
+
+  // A row's first span starts with its sink.
+  void BeginSpan(int64_t span) {
     for (int64_t row = 0; row < rows; ++row) {
-      maxima[row] = a.sinks == nullptr ? -__builtin_inff() : a.sinks[row % a.group];
-      totals[row] = a.sinks == nullptr ? 0.0f : 1.0f;
+      const bool sink = a.sinks != nullptr && SeenBy(row).first / kSpanTokens == span;
+      maxima[row] = sink ? a.sinks[row % a.group] : -__builtin_inff();
+      totals[row] = sink ? 1.0f : 0.0f;
     }
     for (int64_t i = 0; i < rows * v_stride; i += 16) L::Store(sums + i, L::Set(0.0f));
   }
@@ -76,8 +88,14 @@ struct AttentionBlock {
     return a.out + (first_query + row / a.group) * a.out_stride + row % a.group * a.shape.v_dim;
   }
 
-  int64_t FirstPage() const { return SeenBy(0).first / kPageTokens; }
-  int64_t LastPage() const { return (SeenBy(rows - 1).end - 1) / kPageTokens; }
+  int64_t FirstSpan() const { return SeenBy(0).first / kSpanTokens; }
+  int64_t LastSpan() const { return (SeenBy(rows - 1).end - 1) / kSpanTokens; }
+  // The span's pages of which some row sees a key: first..end-1.
+  KeyRange PagesOf(int64_t span) const {
+    constexpr int64_t kPages = kSpanTokens / kPageTokens;
+    const int64_t first = SeenBy(0).first / kPageTokens, end = (SeenBy(rows - 1).end - 1) / kPageTokens + 1;
+    return {first > span * kPages ? first : span * kPages, end < (span + 1) * kPages ? end : (span + 1) * kPages};
+  }
 
   void FindSeen(int64_t page) {
     const int64_t begin = page * kPageTokens;

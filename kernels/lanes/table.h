@@ -46,6 +46,8 @@ constexpr Kernels TableOf(const char* name, const OwnKernels& own) {
       .write_kv = WriteKv<L>,
       .attention_scratch_bytes = AttentionScratchBytes<L>,
       .attention = Attention<L>,
+      .attention_span = AttentionSpan<L>,
+      .merge_spans = MergeSpans<L>,
       .convolve = Convolve<L>,
       .mamba_scan = MambaScan<L>,
       .mamba2_scan = Mamba2Scan<L>,

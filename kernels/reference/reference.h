@@ -27,6 +27,8 @@ void WriteKv(const PageShape& shape, void* page, int32_t slot, int32_t tokens, c
              const float* v, int64_t v_stride);
 size_t AttentionScratchBytes(const PageShape& shape, int32_t group, int64_t queries);
 void Attention(const AttentionArguments& arguments);
+void AttentionSpan(const AttentionArguments& arguments, int64_t span, float* state);
+void MergeSpans(const AttentionArguments& arguments, int64_t spans, const float* states);
 
 void Convolve(const ConvolutionArguments& arguments);
 void MambaScan(const MambaArguments& arguments);
