@@ -40,8 +40,12 @@ class Invariance : public testing::TestWithParam<Case> {
     model_ = *model;
   }
 
-  std::unique_ptr<Device> MakeDevice(int32_t threads, const std::string& isa = "") {
-    DeviceOptions options{.threads = threads, .max_batch_tokens = 512, .max_result_rows = 512, .isa = isa};
+  std::unique_ptr<Device> MakeDevice(int32_t threads, const std::string& isa = "", int64_t context_tokens = 0) {
+    DeviceOptions options{.threads = threads,
+                          .context_tokens = context_tokens,
+                          .max_batch_tokens = 512,
+                          .max_result_rows = 512,
+                          .isa = isa};
     options.cache.bytes = 32 << 20;
     options.cache.type = GetParam().cache;
     auto device = Device::Create(model_, options);
@@ -143,6 +147,14 @@ TEST_P(DecoderInvariance, NotOfPrefixHits) {
     ASSERT_EQ(rest.size(), expected.size() / prompt.size() * (prompt.size() - static_cast<size_t>(reused)));
     EXPECT_TRUE(std::equal(rest.begin(), rest.end(), expected.end() - static_cast<int64_t>(rest.size())));
   }
+}
+
+// Of one query over many keys, threads take spans apart.
+TEST_P(DecoderInvariance, NotOfHowManyKeysAreDivided) {
+  const std::vector<int32_t> text = Text(1100, 13);
+  const std::vector<float> expected = Run(*MakeDevice(1, "", 1100), text, {500});
+  const std::vector<int64_t> steps = {500, 11, 1, 1, 1, 500, 1, 4, 8, 1};
+  for (int32_t threads : {2, 3}) EXPECT_EQ(Run(*MakeDevice(threads, "", 1100), text, steps), expected) << threads;
 }
 
 TEST_P(DecoderInvariance, NotOfForks) {

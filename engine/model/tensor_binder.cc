@@ -44,6 +44,7 @@ Linear TensorBinder::MatrixAlone(const std::string& base, int64_t k, int64_t row
   Linear linear;
   linear.name = tensor->name;
   linear.weights = MatrixOf(*tensor, k, rows);
+  weights_.linears.push_back(linear.weights);
   return linear;
 }
 
@@ -67,6 +68,7 @@ ExpertLinear TensorBinder::Experts(const std::string& base, int64_t k, int64_t r
   ExpertLinear linear;
   linear.name = tensor->name;
   linear.weights = MatrixOf(*tensor, k, rows);
+  weights_.linears.push_back(linear.weights);
   linear.expert_bytes = linear.weights.row_bytes * static_cast<size_t>(rows);
   linear.bias_stride = rows;
   const int64_t n = rows * experts;

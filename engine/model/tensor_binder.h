@@ -5,7 +5,8 @@
 //   const float* sinks = binder.Vector("blk.0.attn_sinks.weight", 32);
 //   RETURN_IF_ERROR(binder.Finish());           // also refuses every tensor that nobody asked for
 //
-// Tensors are used once each (a matrix may be split by the caller). Missing ones come back empty after an error.
+// Matrices are listed in weights.linears as they are bound. Tensors are used once each (a matrix may be split by the
+// caller). Missing ones come back empty after an error.
 #pragma once
 
 #include <cstdint>

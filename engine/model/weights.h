@@ -117,6 +117,8 @@ struct ModelWeights {
   Linear rank_dense, rank_output;        // of the ranking head
   Norm rank_norm;
   std::vector<LayerWeights> layers;
+  // Each matrix that the binder has bound, of experts the first one: what buffers for products are sized by.
+  std::vector<kernels::WeightMatrix> linears;
   std::vector<std::unique_ptr<float[]>> converted;  // small vectors that the file holds in another type than f32
 };
 

@@ -100,8 +100,9 @@ void CpuDevice::Attend(int32_t layer) {
   int64_t pieces = 0;
   for (const BatchSequence& sequence : batch_.sequences) pieces += (sequence.tokens + kQueryTokens - 1) / kQueryTokens;
   const int64_t group = a.heads / a.kv_heads;
-  const bool split = a.gated_output || pieces * a.kv_heads < 4 * pool_.threads();
-  const int64_t part = split ? 1 : group;
+  const bool few = pieces * a.kv_heads < 4 * pool_.threads();
+  if (few && AttendInSpans(layer)) return;
+  const int64_t part = a.gated_output || few ? 1 : group;
   const int64_t items_of_piece = a.kv_heads * (group / part);
   const int64_t items = pieces * items_of_piece;
   pool_.Run(items, [&](int64_t item, int32_t thread) {
@@ -118,42 +119,88 @@ void CpuDevice::Attend(int32_t layer) {
   });
 }
 
+// Few queries over many keys: threads divide the keys, and each reads those of all heads of a group once. False: there
+// is nothing to divide.
+bool CpuDevice::AttendInSpans(int32_t layer) {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  const bool chunked = a.window_shape == model::WindowShape::kChunked && a.window > 0;
+  if (pool_.threads() == 1 || rows_ > kSpanRows || chunked || spec_.encoder) return false;
+  const int64_t group = a.gated_output ? 1 : a.heads / a.kv_heads;
+  const int64_t row_floats = kernels::SpanStateFloats(a.v_dim);
+  span_parts_.clear();
+  span_items_.clear();
+  float* states = span_states_;
+  int64_t most_spans = 0;
+  for (const BatchSequence& sequence : batch_.sequences) {
+    const int64_t first_key = a.window > 0 ? std::max<int64_t>(0, sequence.first_position - a.window + 1) : 0;
+    const int64_t begin = first_key / kernels::kSpanTokens;
+    const int64_t spans = (sequence.first_position + sequence.tokens - 1) / kernels::kSpanTokens + 1 - begin;
+    most_spans = std::max(most_spans, spans);
+    for (int64_t head = 0; head < a.heads; head += group) {
+      const HeadGroup heads{head / (a.heads / a.kv_heads), head, group};
+      const int64_t span_floats = sequence.tokens * group * row_floats;
+      span_parts_.push_back({&sequence, heads, spans, states});
+      for (int64_t span = 0; span < spans; ++span, states += span_floats) {
+        span_items_.push_back({span_parts_.size() - 1, begin + span, states});
+      }
+    }
+  }
+  if (most_spans < 2) return false;
+  pool_.Run(static_cast<int64_t>(span_items_.size()), [&](int64_t index, int32_t thread) {
+    const SpanItem& item = span_items_[index];
+    const SpanPart& part = span_parts_[item.part];
+    k_.attention_span(ArgumentsOf(layer, *part.sequence, part.heads, 0, part.sequence->tokens, thread), item.span,
+                      item.state);
+  });
+  pool_.Run(static_cast<int64_t>(span_parts_.size()), [&](int64_t index, int32_t thread) {
+    const SpanPart& part = span_parts_[index];
+    k_.merge_spans(ArgumentsOf(layer, *part.sequence, part.heads, 0, part.sequence->tokens, thread), part.spans,
+                   part.states);
+  });
+  return true;
+}
+
 void CpuDevice::AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first,
                              int64_t tokens, int32_t thread) {
+  const model::AttentionSpec& a = spec_.layers[layer].attention;
+  const bool chunked = a.window_shape == model::WindowShape::kChunked && a.window > 0;
+  while (tokens > 0) {
+    const int64_t position = sequence.first_position + first;
+    const int64_t here = chunked ? std::min(tokens, a.window - position % a.window) : tokens;
+    k_.attention(ArgumentsOf(layer, sequence, heads, first, here, thread));
+    first += here;
+    tokens -= here;
+  }
+}
+
+// Of the sequence's tokens first..first+tokens-1; where windows are chunks, they lie in one.
+kernels::AttentionArguments CpuDevice::ArgumentsOf(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads,
+                                                   int64_t first, int64_t tokens, int32_t thread) const {
   const model::AttentionSpec& a = spec_.layers[layer].attention;
   const model::AttentionWeights& w = weights_.layers[layer].attention;
   const bool chunked = a.window_shape == model::WindowShape::kChunked && a.window > 0;
   const int64_t head_stride = a.gated_output ? 2 * a.k_dim : a.k_dim;
   const int64_t q_stride = a.heads * head_stride, out_stride = a.heads * a.v_dim;
+  const int64_t row = sequence.row_begin + first, position = sequence.first_position + first;
   const std::vector<float>& slopes = alibi_slopes_[layer];
-  while (tokens > 0) {
-    const int64_t row = sequence.row_begin + first, position = sequence.first_position + first;
-    int64_t here = tokens, first_key = 0;
-    if (chunked) {
-      first_key = position / a.window * a.window;
-      here = std::min(tokens, first_key + a.window - position);
-    }
-    k_.attention({.shape = ShapeOf(layer),
-                  .pages = sequence.sequence->pages(a.kv_of < 0 ? layer : a.kv_of),
-                  .kv_head = static_cast<int32_t>(heads.kv_head),
-                  .group = static_cast<int32_t>(heads.count),
-                  .queries = here,
-                  .position = position,
-                  .first_key = first_key,
-                  .window = chunked ? 0 : a.window,
-                  .bidirectional_end = spec_.encoder ? sequence.first_position + sequence.tokens : 0,
-                  .q = q_ + row * q_stride + heads.first * head_stride,
-                  .q_stride = q_stride,
-                  .out = attended_ + row * out_stride + heads.first * a.v_dim,
-                  .out_stride = out_stride,
-                  .scale = a.scale,
-                  .soft_cap = a.soft_cap,
-                  .alibi_slopes = slopes.empty() ? nullptr : slopes.data() + heads.first,
-                  .sinks = w.sinks == nullptr ? nullptr : w.sinks + heads.first,
-                  .scratch = scratch_[thread].attention});
-    first += here;
-    tokens -= here;
-  }
+  return {.shape = ShapeOf(layer),
+          .pages = sequence.sequence->pages(a.kv_of < 0 ? layer : a.kv_of),
+          .kv_head = static_cast<int32_t>(heads.kv_head),
+          .group = static_cast<int32_t>(heads.count),
+          .queries = tokens,
+          .position = position,
+          .first_key = chunked ? position / a.window * a.window : 0,
+          .window = chunked ? 0 : a.window,
+          .bidirectional_end = spec_.encoder ? sequence.first_position + sequence.tokens : 0,
+          .q = q_ + row * q_stride + heads.first * head_stride,
+          .q_stride = q_stride,
+          .out = attended_ + row * out_stride + heads.first * a.v_dim,
+          .out_stride = out_stride,
+          .scale = a.scale,
+          .soft_cap = a.soft_cap,
+          .alibi_slopes = slopes.empty() ? nullptr : slopes.data() + heads.first,
+          .sinks = w.sinks == nullptr ? nullptr : w.sinks + heads.first,
+          .scratch = scratch_[thread].attention};
 }
 
 // attended [heads][v_dim] *= sigmoid of its gate, which has an element for each or one for each head.

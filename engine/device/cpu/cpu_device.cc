@@ -18,56 +18,6 @@ using model::RecurrentKind;
 
 constexpr int64_t kWriteTokens = 32;  // tokens whose K and V one item writes: whole lines of f16
 
-// Calls visit(linear) for each matrix of the model.
-template <typename Visit>
-void VisitLinears(const model::ModelWeights& weights, Visit visit) {
-  for (const model::Linear* linear : {&weights.embedding, &weights.head, &weights.rank_dense, &weights.rank_output,
-                                      &weights.layer_projection, &weights.altup_projection, &weights.altup_merge})
-    visit(*linear);
-  for (const model::LayerWeights& layer : weights.layers) {
-    const model::AttentionWeights& a = layer.attention;
-    const model::FeedForwardWeights& f = layer.feed_forward;
-    const model::RecurrentWeights& r = layer.recurrent;
-    for (const model::Linear* linear : {&a.q,
-                                        &a.k,
-                                        &a.v,
-                                        &a.output,
-                                        &a.q_a,
-                                        &a.q_b,
-                                        &a.kv_a,
-                                        &a.kv_b,
-                                        &a.k_b,
-                                        &a.v_b,
-                                        &f.gate,
-                                        &f.up,
-                                        &f.down,
-                                        &f.router,
-                                        &f.shared_gate,
-                                        &f.shared_up,
-                                        &f.shared_down,
-                                        &f.shared_router,
-                                        &a.gate,
-                                        &layer.layer_input.gate,
-                                        &layer.layer_input.projection,
-                                        &layer.altup.router,
-                                        &layer.altup.laurel_left,
-                                        &layer.altup.laurel_right,
-                                        &r.in,
-                                        &r.out,
-                                        &r.x,
-                                        &r.dt,
-                                        &r.gate,
-                                        &r.alpha,
-                                        &r.beta,
-                                        &r.beta_alpha}) {
-      visit(*linear);
-    }
-    for (const model::ExpertLinear* experts : {&f.expert_gate, &f.expert_up, &f.expert_down}) {
-      visit(model::Linear{.name = experts->name, .weights = experts->weights});
-    }
-  }
-}
-
 // Slopes of linear attention biases (arXiv 2108.12409, section 3): a geometric sequence for the largest power of two of
 // heads, and every other step of the next finer one for the rest.
 std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
@@ -221,9 +171,9 @@ absl::StatusOr<Activations> CpuDevice::AllocateActivations(int64_t rows, int64_t
 
 absl::Status CpuDevice::AllocateScratch(const Widths& widths) {
   size_t matmul = 64, attention = 64;
-  VisitLinears(weights_, [&](const model::Linear& linear) {
-    if (linear) matmul = std::max(matmul, k_.matmul_scratch_bytes(linear.weights.type, linear.weights.k));
-  });
+  for (const kernels::WeightMatrix& matrix : weights_.linears) {
+    matmul = std::max(matmul, k_.matmul_scratch_bytes(matrix.type, matrix.k));
+  }
   for (size_t i = 0; i < spec_.layers.size(); ++i) {
     const model::AttentionSpec& a = spec_.layers[i].attention;
     if (a.heads == 0) continue;
@@ -244,9 +194,7 @@ absl::Status CpuDevice::AllocateScratch(const Widths& widths) {
 
 absl::Status CpuDevice::Allocate() {
   Formats formats;
-  VisitLinears(weights_, [&](const model::Linear& linear) {
-    if (linear) formats.Add(linear.weights.type);
-  });
+  for (const kernels::WeightMatrix& matrix : weights_.linears) formats.Add(matrix.type);
   const Widths w = WidthsOf();
   const int64_t rows = options_.max_batch_tokens;
   const std::pair<float**, int64_t> buffers[] = {
@@ -275,6 +223,14 @@ absl::Status CpuDevice::Allocate() {
   ASSIGN_OR_RETURN(mixer_input_, AllocateActivations(std::max(rows, options_.max_result_rows), w.any, formats));
   ASSIGN_OR_RETURN(feed_forward_input_, AllocateActivations(rows, spec_.width, formats));
   ASSIGN_OR_RETURN(inner_, AllocateActivations(rows, w.any, formats));
+  int64_t span_floats = 0;  // of one row and span
+  for (const model::LayerSpec& layer : spec_.layers) {
+    span_floats = std::max(span_floats, layer.attention.heads * kernels::SpanStateFloats(layer.attention.v_dim));
+  }
+  const int64_t spans = (options_.context_tokens + kernels::kSpanTokens - 1) / kernels::kSpanTokens;
+  if (pool_.threads() > 1) {
+    ASSIGN_OR_RETURN(span_states_, workspace_.Take<float>(kSpanRows * spans * span_floats));
+  }
   RETURN_IF_ERROR(AllocateSlots(formats));
   RETURN_IF_ERROR(AllocateScratch(w));
   positions_.resize(rows);
@@ -284,10 +240,9 @@ absl::Status CpuDevice::Allocate() {
 absl::Status CpuDevice::OpenBlas() {
   ASSIGN_OR_RETURN(const Blas blas, Blas::Open());
   int64_t longest = 0;
-  VisitLinears(weights_, [&](const model::Linear& linear) {
-    if (linear && kernels::TraitsOf(linear.weights.type).activation == ActivationFormat::kFloat)
-      longest = std::max(longest, linear.weights.k);
-  });
+  for (const kernels::WeightMatrix& matrix : weights_.linears) {
+    if (kernels::TraitsOf(matrix.type).activation == ActivationFormat::kFloat) longest = std::max(longest, matrix.k);
+  }
   if (longest == 0) return absl::OkStatus();
   for (ThreadScratch& scratch : scratch_) {
     ASSIGN_OR_RETURN(scratch.blas, workspace_.Take<float>(Products::kBlasRows * longest));

@@ -58,6 +58,7 @@ class CpuDevice final : public Device {
 
   static constexpr int64_t kAlone = 2;         // rows that the caller handles alone
   static constexpr int64_t kQueryTokens = 32;  // queries of one attention item
+  static constexpr int64_t kSpanRows = 8;      // rows of a batch whose keys are divided into spans
 
   CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k);
   absl::Status Allocate();
@@ -113,6 +114,9 @@ class CpuDevice final : public Device {
   void GateRow(const model::AttentionSpec& a, float* gate, float* attended) const;
   static float TemperatureAt(const model::AttentionSpec& attention, int64_t position);  // factor of queries
   void WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v, int64_t v_stride);
+  bool AttendInSpans(int32_t layer);
+  kernels::AttentionArguments ArgumentsOf(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads,
+                                          int64_t first, int64_t tokens, int32_t thread) const;
   void AttendTokens(int32_t layer, const BatchSequence& sequence, const HeadGroup& heads, int64_t first, int64_t tokens,
                     int32_t thread);
 
@@ -195,6 +199,21 @@ class CpuDevice final : public Device {
   float *q_ = nullptr, *k_rows_ = nullptr, *v_ = nullptr, *attended_ = nullptr;
   float *gate_ = nullptr, *inner_rows_ = nullptr, *branch_ = nullptr, *recurrent_ = nullptr;
   float *hidden_ = nullptr, *logits_ = nullptr;
+  // Attention in spans: a few heads of a sequence, and each span of their keys.
+  struct SpanPart {
+    const BatchSequence* sequence;
+    HeadGroup heads;
+    int64_t spans;
+    float* states;  // [spans][tokens][heads][SpanStateFloats]
+  };
+  struct SpanItem {
+    size_t part;
+    int64_t span;
+    float* state;
+  };
+  std::vector<SpanPart> span_parts_;
+  std::vector<SpanItem> span_items_;
+  float* span_states_ = nullptr;
   std::vector<float*> rope_tables_;  // [ropes] of [rows][2][pairs]
   Activations mixer_input_, feed_forward_input_, inner_;
   float* layer_inputs_ = nullptr;                 // [layers * layer_input_width]
