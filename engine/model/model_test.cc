@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "config/base/status.h"
 #include "engine/model/testing_model.h"
@@ -183,6 +184,25 @@ std::vector<Damage> Damages() {
 
 INSTANTIATE_TEST_SUITE_P(All, DamagedModel, testing::ValuesIn(Damages()),
                          [](const auto& info) { return info.param.name; });
+
+// What products need room for is found by this list.
+TEST(Model, ListsEveryMatrixOnce) {
+  for (const TestingModel& source : {TestingModel::Llama(), TestingModel::Qwen3Moe(), TestingModel::Deepseek2(),
+                                     TestingModel::Mamba2(), TestingModel::Falcon(), TestingModel::Bert()}) {
+    const std::string bytes = source.Bytes();
+    const auto model = *LoadBytes(bytes);
+    std::set<const void*> listed, matrices;
+    for (const kernels::WeightMatrix& matrix : model->weights().linears) {
+      EXPECT_TRUE(listed.insert(matrix.data).second);
+    }
+    // Of two dimensions or more, but for what is bound as a vector: taps and decays of recurrent layers.
+    for (const gguf::Tensor& tensor : model->file().tensors()) {
+      const bool vector = tensor.elements() == tensor.dims[0] || tensor.name.find("ssm_") != std::string::npos;
+      if (!vector) matrices.insert(tensor.data);
+    }
+    for (const void* matrix : matrices) EXPECT_EQ(listed.count(matrix), 1u) << model->spec().architecture;
+  }
+}
 
 TEST(Model, SaysWhatItIs) {
   const std::string bytes = TestingModel::Llama().Bytes();
