@@ -136,9 +136,9 @@ TEST(AnswerConstraint, ATemplateWithoutCallsCannotPromiseOne) {
 TEST(AnswerConstraint, ASchemaOfAToolIsNamedWithItsPlace) {
   Judge judge(
       {.calls =
-           CallDemand{.tools_json = R"([{"type": "function", "function": {"name": "f", "parameters": {"not": {}}}}])"},
+           CallDemand{.tools_json = R"([{"type": "function", "function": {"name": "f", "parameters": {"typ": {}}}}])"},
        .format = output::RecognizeFormat("<tool_call>")});
-  EXPECT_EQ(MessageOf(judge.status), "chat.tools_json[0].function.parameters: at #: keyword not is not supported");
+  EXPECT_EQ(MessageOf(judge.status), "chat.tools_json[0].function.parameters: at #: keyword typ is not supported");
 }
 
 TEST(AnswerConstraint, ReasoningComesBeforeTheContent) {
@@ -218,7 +218,7 @@ TEST(AnswerConstraint, ErrorsNameTheField) {
   const std::tuple<OutputKind, const char*, const char*> cases[] = {
       {OutputKind::kRegex, "a(", "constraint.regex: at offset 1: the group has no end"},
       {OutputKind::kGrammar, "rot ::= \"a\"", "constraint.grammar: there is no rule root"},
-      {OutputKind::kJsonSchema, "{\"not\": 1}", "constraint.json_schema: at #: keyword not is not supported"},
+      {OutputKind::kJsonSchema, "{\"typ\": 1}", "constraint.json_schema: at #: keyword typ is not supported"},
       {OutputKind::kJsonSchema, "false", "constraint.json_schema: no text is complete for rule content"}};
   for (const auto& [kind, text, message] : cases) {
     Judge judge({.kind = kind,

@@ -28,17 +28,19 @@ Decimal DecimalOf(double value) {
   return decimal;
 }
 
+std::string DigitsOf(absl::int128 natural) { return std::to_string(static_cast<uint64_t>(natural)); }
+
 class RangeWriter {
  public:
   explicit RangeWriter(Grammar& grammar) : grammar_(grammar) {}
 
   // least <= integers <= most, not negative.
-  ExprId Natural(int64_t least, int64_t most) {
+  ExprId Natural(absl::int128 least, absl::int128 most) {
     std::vector<ExprId> choices;
     if (least > most) return grammar_.Nothing();
     if (least == 0) choices.push_back(grammar_.Byte('0'));
-    least = std::max<int64_t>(least, 1);
-    const std::string low = std::to_string(least), high = std::to_string(most);
+    least = std::max<absl::int128>(least, 1);
+    const std::string low = DigitsOf(least), high = DigitsOf(most);
     for (size_t length = low.size(); least <= most && length <= high.size(); ++length) {
       low_ = length == low.size() ? low : "1" + std::string(length - 1, '0');
       high_ = length == high.size() ? high : std::string(length, '9');
@@ -143,10 +145,10 @@ class RangeWriter {
 
 ExprId IntegerRange(const IntegerBounds& bounds, Grammar& grammar) {
   RangeWriter writer(grammar);
-  const int64_t least = std::max(bounds.least, -kLargestInteger), most = std::min(bounds.most, kLargestInteger);
-  std::vector<ExprId> choices = {writer.Natural(std::max<int64_t>(least, 0), most)};
+  const absl::int128 least = bounds.least, most = bounds.most;
+  std::vector<ExprId> choices = {writer.Natural(std::max<absl::int128>(least, 0), most)};
   if (least < 0) {
-    choices.push_back(grammar.Sequence({grammar.Byte('-'), writer.Natural(std::max<int64_t>(1, -most), -least)}));
+    choices.push_back(grammar.Sequence({grammar.Byte('-'), writer.Natural(std::max<absl::int128>(1, -most), -least)}));
   }
   return grammar.Choice(std::move(choices));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/numeric/int128.h"
 #include "engine/constraint/grammar.h"
 
 namespace inferd::constraint {
@@ -15,7 +16,7 @@ namespace inferd::constraint {
 constexpr int64_t kLargestInteger = 999'999'999'999'999'999;
 
 struct IntegerBounds {
-  int64_t least = -kLargestInteger, most = kLargestInteger;
+  absl::int128 least = -kLargestInteger, most = kLargestInteger;  // of 64 bits, beside the sign
 };
 // All integers within, without leading zeros and -0; Nothing() if there are none.
 ExprId IntegerRange(const IntegerBounds& bounds, Grammar& grammar);

@@ -1,21 +1,18 @@
-// Two schemas as one that a value must satisfy both of (allOf, and keywords beside anyOf and $ref).
+// Two schemas as one.
 //
-//   ASSIGN_OR_RETURN(boost::json::object both, MergeSchemas(a, b, "#/allOf/1"));
+//   ASSIGN_OR_RETURN(json::object both, MergeSchemas(a, {{"type", "object"}}, "#"));
 #pragma once
 
 #include <boost/json/object.hpp>
 #include <string>
-#include <string_view>
 
 #include "absl/status/statusor.h"
 
 namespace inferd::constraint {
 
-// INVALID_ARGUMENT, with the place: a keyword is in both with values that do not join.
+// A schema that a value satisfies if it satisfies both; what `a` refers to stays where it is. INVALID_ARGUMENT, at
+// `place`: allOf of `a` is no list.
 absl::StatusOr<boost::json::object> MergeSchemas(const boost::json::object& a, const boost::json::object& b,
                                                  const std::string& place);
-
-// Keywords that only describe.
-bool IsAnnotation(std::string_view keyword);
 
 }  // namespace inferd::constraint

@@ -1,120 +1,173 @@
-// Strings, numbers, and the keywords that bound them.
+// Numbers.
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <limits>
+#include <numeric>
 
 #include "config/base/status.h"
 #include "engine/constraint/number_range.h"
-#include "engine/constraint/regex.h"
+#include "engine/constraint/schema_keywords.h"
 #include "engine/constraint/schema_reader.h"
-#include "engine/constraint/string_format.h"
 
 namespace inferd::constraint {
 namespace {
 
-namespace json = boost::json;
+constexpr long double kLargestNumber = 1e17L;  // beyond, numbers are not told apart by their digits
+constexpr long double kLargestBound = 18446744073709551615.0L;
+constexpr double kLargestDivisor = 500;
+constexpr int64_t kMostRests = 3000;  // digits of multiples, times the divisor
+constexpr uint32_t kMostHalvings = 6;
 
-constexpr uint32_t kMostCount = 100'000;  // of minLength and others like it
-constexpr double kLargestBound = 1e17;
+// The bound as an integer, and whether there is one.
+std::optional<long double> Whole(const std::optional<long double>& bound, bool excluded, bool is_least) {
+  if (!bound) return std::nullopt;
+  const long double whole = is_least ? std::ceil(*bound) : std::floor(*bound);
+  if (!excluded || whole != *bound) return whole;
+  return is_least ? whole + 1 : whole - 1;
+}
+
+absl::StatusOr<TextSet> SetOf(const Grammar& grammar, ExprId expr) {
+  Grammar numbers = grammar;
+  numbers.set_root(numbers.AddRule("numbers"));
+  numbers.Define(numbers.root(), expr);
+  ASSIGN_OR_RETURN(const TextSet set, TextSet::Of(numbers));
+  return set.Minimal();
+}
 
 }  // namespace
 
-absl::StatusOr<SchemaReader::Bounds> SchemaReader::BoundsOf(const Object& schema, const char* least, const char* most,
-                                                            const std::string& place) const {
-  Bounds bounds;
-  for (const char* keyword : {least, most}) {
-    const Value_* value = schema.if_contains(keyword);
-    if (value == nullptr) continue;
-    const bool whole =
-        value->is_int64() || (value->is_double() && std::floor(value->get_double()) == value->get_double());
-    json::error_code error;
-    const double number = whole ? value->to_number<double>(error) : -1;
-    if (number < 0 || number > kMostCount) {
-      return InvalidArgument("at {}: {} is {}, expected 0 to {}", place, keyword, Shown(*value), kMostCount);
+absl::StatusOr<ExprId> SchemaReader::Number(const Shape& shape) {
+  const NumberLimits& limits = shape.number.limits;
+  if (shape.number.integer || !shape.number.multiples.empty()) {
+    if (shape.number.fraction) {
+      return InvalidArgument("at {}: multipleOf is not supported of numbers that are no integers", shape.place);
     }
-    (keyword == least ? bounds.least : bounds.most) = static_cast<uint32_t>(number);
+    return Integers(shape);
   }
-  if (bounds.least > bounds.most) return InvalidArgument("at {}: {} is more than {}", place, least, most);
-  return bounds;
+  if (!limits.least && !limits.most && !shape.number.fraction) return json_.AnyNumber();
+  if ((limits.least && *limits.least > kLargestNumber) || (limits.most && *limits.most < -kLargestNumber)) {
+    return InvalidArgument("at {}: all numbers that are allowed are beyond {:g}, which is not supported", shape.place,
+                           static_cast<double>(kLargestNumber));
+  }
+  // What is beyond the largest number is not generated.
+  const auto within = [](const std::optional<long double>& bound) -> std::optional<double> {
+    if (!bound) return std::nullopt;
+    return static_cast<double>(std::clamp(*bound, -kLargestNumber, kLargestNumber));
+  };
+  const NumberBounds bounds{.least = within(limits.least),
+                            .most = within(limits.most),
+                            .least_excluded = limits.least_excluded,
+                            .most_excluded = limits.most_excluded};
+  if (!shape.number.fraction) return grammar_.Named(shape.place, NumberRange(bounds, grammar_));
+  // A few digits before the point and some behind it, the last not 0: a double holds them.
+  Grammar digits, range;
+  const auto digit = [&](int first) {
+    ByteSet set;
+    for (int value = first; value <= 9; ++value) set.set(static_cast<size_t>('0' + value));
+    return digits.Bytes(set);
+  };
+  const ExprId whole = digits.Choice({digits.Byte('0'), digits.Sequence({digit(1), digits.Repeat(digit(0), 0, 5)})});
+  const ExprId fraction = digits.Sequence(
+      {digits.Optional(digits.Byte('-')), whole, digits.Byte('.'), digits.Repeat(digit(0), 0, 7), digit(1)});
+  ASSIGN_OR_RETURN(TextSet numbers, SetOf(digits, fraction));
+  if (bounds.least || bounds.most) {
+    ASSIGN_OR_RETURN(const TextSet bounded, SetOf(range, NumberRange(bounds, range)));
+    ASSIGN_OR_RETURN(numbers, numbers.Intersect(bounded));
+  }
+  return numbers.Write(grammar_, [this](const ByteSet& bytes) { return grammar_.Bytes(bytes); });
 }
 
-absl::StatusOr<std::optional<double>> SchemaReader::NumberOf(const Object& schema, const char* keyword,
-                                                             const std::string& place) const {
-  const Value_* value = schema.if_contains(keyword);
-  if (value == nullptr) return std::nullopt;
-  json::error_code error;
-  const double number = value->is_number() ? value->to_number<double>(error) : NAN;
-  if (!(std::abs(number) <= kLargestBound)) {
-    return InvalidArgument("at {}: {} is {}, expected a number of at most {} either way", place, keyword, Shown(*value),
-                           kLargestBound);
+absl::StatusOr<ExprId> SchemaReader::Integers(const Shape& shape) {
+  const NumberLimits& limits = shape.number.limits;
+  const std::optional<long double> least = Whole(limits.least, limits.least_excluded, true);
+  const std::optional<long double> most = Whole(limits.most, limits.most_excluded, false);
+  if ((least && *least > kLargestBound) || (most && *most < -kLargestBound)) {
+    return InvalidArgument("at {}: integers of more than 64 bits are not supported", shape.place);
   }
-  return number;
-}
-
-absl::StatusOr<ExprId> SchemaReader::String(const Object& schema, const std::string& place) {
-  ASSIGN_OR_RETURN(const Bounds length, BoundsOf(schema, "minLength", "maxLength", place));
-  const bool any_length = length.least == 0 && length.most == kUnbounded;
-  const Value_* pattern = schema.if_contains("pattern");
-  const Value_* format = schema.if_contains("format");
-  if (pattern == nullptr && format == nullptr) {
-    if (any_length) return json_.AnyString();
-    return grammar_.Named(place, json_.Quoted(grammar_.Repeat(json_.StringChar(), length.least, length.most)));
-  }
-  if ((pattern != nullptr) + (format != nullptr) + !any_length > 1) {
-    return InvalidArgument("at {}: only one of pattern, format and the bounds of the length is supported", place);
-  }
-  const Value_& wanted = pattern != nullptr ? *pattern : *format;
-  const char* keyword = pattern != nullptr ? "pattern" : "format";
-  if (!wanted.is_string()) return InvalidArgument("at {}: {} is not a string", place, keyword);
-  std::string_view regex = View(wanted.get_string());
-  if (format != nullptr) {
-    const std::optional<std::string_view> known = PatternOfFormat(regex);
-    if (!known) {
-      return InvalidArgument("at {}: format {} is not supported, expected one of {}", place, regex.substr(0, 64),
-                             KnownFormats());
-    }
-    regex = *known;
-  }
-  const absl::StatusOr<ExprId> expr =
-      ReadRegex(regex, grammar_,
-                {.spell = [this](const CharSet& set) { return json_.Spell(set); }, .anywhere = pattern != nullptr});
-  if (!expr.ok()) return InvalidArgument("at {}: {} {}", place, keyword, MessageOf(expr.status()));
-  return grammar_.Named(place, json_.Quoted(*expr));
-}
-
-absl::StatusOr<ExprId> SchemaReader::Integer(const Object& schema, const std::string& place) {
   IntegerBounds bounds;
-  for (const char* keyword : {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}) {
-    ASSIGN_OR_RETURN(const std::optional<double> bound, NumberOf(schema, keyword, place));
-    if (!bound) continue;
-    const Value_& written = schema.at(keyword);
-    const bool is_least = std::string_view(keyword).ends_with("inimum"), excluded = keyword[0] == 'e';
-    const bool whole = written.is_int64() || std::floor(*bound) == *bound;
-    int64_t limit = written.is_int64() ? written.get_int64()
-                                       : static_cast<int64_t>(is_least ? std::ceil(*bound) : std::floor(*bound));
-    if (excluded && whole) limit += is_least ? 1 : -1;
-    if (is_least) bounds.least = std::max(bounds.least, limit);
-    if (!is_least) bounds.most = std::min(bounds.most, limit);
+  const auto as_bound = [](long double value) {
+    const bool negative = value < 0;
+    const auto size = static_cast<uint64_t>(std::min(std::abs(value), kLargestBound));
+    return negative ? -absl::int128(size) : absl::int128(size);
+  };
+  if (least) bounds.least = as_bound(*least);
+  if (most) bounds.most = as_bound(*most);
+  // Without the other bound, integers of any size near to this one.
+  constexpr absl::int128 kFar = std::numeric_limits<uint64_t>::max();
+  if (least && !most && bounds.least >= bounds.most) bounds.most = kFar;
+  if (most && !least && bounds.most <= bounds.least) bounds.least = -kFar;
+  const std::vector<double>& multiples = shape.number.multiples;
+  if (!least && !most && multiples.empty()) return json_.AnyInteger();
+  if (multiples.empty()) return grammar_.Named(shape.place, IntegerRange(bounds, grammar_));
+  int64_t divisor = 1;
+  for (double multiple : multiples) {
+    // A multiple of 2.5 that is an integer is one of 5.
+    double whole = multiple;
+    for (uint32_t i = 0; i < kMostHalvings && std::floor(whole) != whole; ++i) whole *= 2;
+    if (std::floor(whole) != whole || whole > kLargestDivisor) {
+      return InvalidArgument(
+          "at {}: multipleOf {} is not supported, expected an integer of at most {}, or a fraction "
+          "like 0.5 and 0.25",
+          shape.place, multiple, kLargestDivisor);
+    }
+    divisor = std::lcm(divisor, static_cast<int64_t>(whole));
+    if (divisor > kLargestDivisor) {
+      return InvalidArgument("at {}: multipleOf of numbers that have no common multiple up to {} is not supported",
+                             shape.place, kLargestDivisor);
+    }
   }
-  if (bounds.least == -kLargestInteger && bounds.most == kLargestInteger) return json_.AnyInteger();
-  return grammar_.Named(place, IntegerRange(bounds, grammar_));
+  absl::int128 largest = 1;
+  for (int64_t digits = std::min<int64_t>(kMostRests / divisor, 15); digits > 0; --digits) largest *= 10;
+  if (bounds.least > largest || bounds.most < -largest) {
+    return InvalidArgument("at {}: multipleOf {} of so large numbers is not supported", shape.place, divisor);
+  }
+  bounds.least = std::max<absl::int128>(bounds.least, 1 - largest);
+  bounds.most = std::min<absl::int128>(bounds.most, largest - 1);
+  Grammar range;
+  ASSIGN_OR_RETURN(const TextSet all, SetOf(range, IntegerRange(bounds, range)));
+  absl::StatusOr<TextSet> some = all.MultiplesOf(static_cast<uint32_t>(divisor));
+  if (!some.ok()) return InvalidArgument("at {}: multipleOf {}", shape.place, MessageOf(some.status()));
+  const TextSet integers = *std::move(some);
+  RETURN_IF_ERROR(Spend(shape.place, static_cast<int64_t>(integers.states())));
+  const auto written = [this](const TextSet& set) {
+    return set.Write(grammar_, [this](const ByteSet& bytes) { return grammar_.Bytes(bytes); });
+  };
+  if (shape.number.integer || multiples.size() > 1 || std::floor(multiples[0]) == multiples[0])
+    return written(integers);
+  ASSIGN_OR_RETURN(const TextSet fractions, Fractions(shape, multiples[0]));
+  return grammar_.Choice({written(integers), written(fractions)});
 }
 
-absl::StatusOr<ExprId> SchemaReader::Number(const Object& schema, const std::string& place) {
-  NumberBounds bounds;
-  for (const char* keyword : {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"}) {
-    ASSIGN_OR_RETURN(const std::optional<double> bound, NumberOf(schema, keyword, place));
-    if (!bound) continue;
-    const bool is_least = std::string_view(keyword).ends_with("inimum"), excluded = keyword[0] == 'e';
-    std::optional<double>& limit = is_least ? bounds.least : bounds.most;
-    bool& limit_excluded = is_least ? bounds.least_excluded : bounds.most_excluded;
-    const bool tighter = !limit || (is_least ? *bound >= *limit : *bound <= *limit);
-    if (!tighter) continue;
-    limit_excluded = excluded || (limit == bound && limit_excluded);
-    limit = bound;
+// Multiples of a fraction like 0.25, with as many digits behind the point as it has.
+absl::StatusOr<TextSet> SchemaReader::Fractions(const Shape& shape, double multiple) {
+  double divisor = multiple;
+  uint32_t places = 0;
+  for (; places < kMostHalvings && std::floor(divisor) != divisor; ++places) divisor *= 10;
+  if (divisor > kLargestDivisor) return TextSet();
+  Grammar range;
+  ByteSet digits;
+  for (unsigned char digit = '0'; digit <= '9'; ++digit) digits.set(digit);
+  const ExprId digit = range.Bytes(digits);
+  const ExprId whole = range.Choice(
+      {range.Byte('0'), range.Sequence({range.Bytes(ByteSet(digits).reset('0')), range.Repeat(digit, 0, 11)})});
+  ASSIGN_OR_RETURN(TextSet numbers,
+                   SetOf(range, range.Sequence({range.Optional(range.Byte('-')), whole, range.Byte('.'),
+                                                range.Repeat(digit, places, places)})));
+  const NumberLimits& limits = shape.number.limits;
+  if (limits.least || limits.most) {
+    Grammar bounded;
+    const auto narrowed = [](const std::optional<long double>& bound) {
+      return bound ? std::optional(static_cast<double>(std::clamp(*bound, -kLargestNumber, kLargestNumber)))
+                   : std::nullopt;
+    };
+    ASSIGN_OR_RETURN(const TextSet within, SetOf(bounded, NumberRange({.least = narrowed(limits.least),
+                                                                       .most = narrowed(limits.most),
+                                                                       .least_excluded = limits.least_excluded,
+                                                                       .most_excluded = limits.most_excluded},
+                                                                      bounded)));
+    ASSIGN_OR_RETURN(numbers, numbers.Intersect(within));
   }
-  if (!bounds.least && !bounds.most) return json_.AnyNumber();
-  return grammar_.Named(place, NumberRange(bounds, grammar_));
+  return numbers.MultiplesOf(static_cast<uint32_t>(divisor));
 }
 
 }  // namespace inferd::constraint
