@@ -87,18 +87,6 @@ absl::Status CheckTokenizer(const tokenizer::Tokenizer& tokenizer, int32_t vocab
   return absl::OkStatus();
 }
 
-absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, const json::object& model) {
-  const json::object request{{"messages", json::array{json::object{{"role", "user"}, {"content", "Hello"}}}},
-                             {"add_generation_prompt", true}};
-  const std::tm date{.tm_mday = 1, .tm_year = 126};
-  const absl::StatusOr<chat_template::RenderedPrompt> prompt = chat_template.Render(request, model, date);
-  if (!prompt.ok()) return Annotate(prompt.status(), "chat template");
-  if (prompt->Text().find("Hello") == std::string::npos) {
-    return FailedPrecondition("chat template: the message \"Hello\" is not in the prompt");
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<scheduler::PassTimes> CheckForward(device::Device& device) {
   const device::DeviceOptions& options = device.options();
   const int64_t room = std::min({options.context_tokens, options.max_batch_tokens, options.max_result_rows});

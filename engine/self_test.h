@@ -2,18 +2,15 @@
 // operator. FAILED_PRECONDITION says what is wrong.
 //
 //   RETURN_IF_ERROR(CheckTokenizer(*tokenizer, model->vocabulary_size()));
-//   RETURN_IF_ERROR(CheckTemplate(*chat_template, ModelVariables(*tokenizer)));
 //   RETURN_IF_ERROR(CheckForward(*device));
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/device/device.h"
 #include "engine/scheduler/rates.h"
-#include "engine/template/chat_template.h"
 #include "engine/tokenizer/tokenizer.h"
 
 namespace inferd::engine {
@@ -21,9 +18,6 @@ namespace inferd::engine {
 // The tokenizer gives texts back, in tokens that the model has. `vocabulary_size`: rows of the embeddings, of which
 // there may be more than tokens.
 absl::Status CheckTokenizer(const tokenizer::Tokenizer& tokenizer, int32_t vocabulary_size);
-
-// The template renders a message, and its text is in the prompt.
-absl::Status CheckTemplate(const chat_template::ChatTemplate& chat_template, const boost::json::object& model);
 
 // A pass of a few tokens through all layers, and one of a single token, give finite numbers. Tells how long they took.
 // Nothing of them stays in the cache.

@@ -28,10 +28,6 @@ class SelfTest : public testing::Test {
   }
   ~SelfTest() override { std::filesystem::remove(path_); }
 
-  absl::Status Template(const char* source) const {
-    return CheckTemplate(**chat_template::ChatTemplate::Parse(source), ModelVariables(*tokenizer_));
-  }
-
   const std::string path_;
   std::shared_ptr<const gguf::GgufFile> file_;
   std::unique_ptr<tokenizer::Tokenizer> tokenizer_;
@@ -47,17 +43,11 @@ TEST_F(SelfTest, ASoundModelPasses) {
   EXPECT_GT(times->step_seconds, 0);
   EXPECT_EQ(runnable->device->cache().Stats().blocks_cached, 0);
   EXPECT_EQ(CheckTokenizer(*tokenizer_, 600), absl::OkStatus());
-  EXPECT_EQ(Template("{{ bos_token }}{{ messages[0].content }}"), absl::OkStatus());
 }
 
 TEST_F(SelfTest, ATokenizerMayNotHaveMoreTokensThanTheModel) {
   EXPECT_EQ(MessageOf(CheckTokenizer(*tokenizer_, 599)),
             "tokenizer.ggml.tokens: 600 tokens, but the model has embeddings of 599");
-}
-
-TEST_F(SelfTest, ATemplateMustRenderTheMessage) {
-  EXPECT_EQ(MessageOf(Template("{{ bos_token }}")), "chat template: the message \"Hello\" is not in the prompt");
-  EXPECT_THAT(std::string(MessageOf(Template("{{ raise_exception('no') }}"))), HasSubstr("no"));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 #include <deque>
 
 #include "config/base/status.h"
+#include "config/options.h"
 #include "engine/generation/choice.h"
+#include "engine/template/fallbacks.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/event_writer.h"
 #include "worker/fake_tokenizer.h"
@@ -203,9 +205,9 @@ TEST_F(AnswerReadingTest, ACallThatMustComeIsReadAsOneThatMay) {
 }
 
 TEST(ConfiguredTemplate, EveryNameOfTheConfigurationHasOne) {
-  EXPECT_FALSE(ConfiguredTemplate(config::ChatTemplate::kFile));
-  EXPECT_TRUE(ConfiguredTemplate(config::ChatTemplate::kChatMl));
-  EXPECT_TRUE(ConfiguredTemplate(config::ChatTemplate::kLlama2));
+  for (const config::ChatTemplate choice : {config::ChatTemplate::kChatMl, config::ChatTemplate::kLlama2}) {
+    EXPECT_TRUE(chat_template::FindFallback(config::NameOf(choice)));
+  }
 }
 
 }  // namespace

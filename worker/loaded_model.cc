@@ -13,8 +13,8 @@
 #include "config/options.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
-#include "engine/template/fallbacks.h"
 #include "worker/generation_request.h"
+#include "worker/template_source.h"
 
 namespace inferd::worker {
 namespace {
@@ -100,15 +100,16 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, c
 
 absl::Status LoadTemplate(LoadedModel& loaded) {
   ASSIGN_OR_RETURN(loaded.rank_template, loaded.file->GetStringOr("tokenizer.chat_template.rerank", ""));
-  std::optional<std::string_view> source = ConfiguredTemplate(loaded.options.chat_template);
-  if (!source) {
-    if (loaded.file->Find("tokenizer.chat_template") == nullptr) return absl::OkStatus();
-    ASSIGN_OR_RETURN(source, loaded.file->GetString("tokenizer.chat_template"));
-  }
-  absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(*source);
-  if (!parsed.ok()) return Annotate(parsed.status(), "tokenizer.chat_template");
+  ASSIGN_OR_RETURN(const TemplateSource source, FindTemplate(loaded.options, *loaded.file));
+  if (source.text.empty()) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(source.text);
+  if (!parsed.ok()) return Annotate(parsed.status(), source.name);
   loaded.chat_template = *std::move(parsed);
-  loaded.answer_format = output::RecognizeFormat(*source);
+  loaded.answer_format = output::RecognizeFormat(source.text);
+  absl::StatusOr<conversation::Abilities> abilities =
+      conversation::ProbeAbilities(*loaded.chat_template, engine::ModelVariables(*loaded.tokenizer));
+  if (!abilities.ok()) return Annotate(abilities.status(), source.name);
+  loaded.abilities = *std::move(abilities);
   return absl::OkStatus();
 }
 
@@ -164,9 +165,6 @@ absl::StatusOr<OpenedModel> OpenModel(const config::ModelOptions& options, const
   ASSIGN_OR_RETURN(loaded.tokenizer, tokenizer::Tokenizer::Create(*loaded.file));
   RETURN_IF_ERROR(engine::CheckTokenizer(*loaded.tokenizer, loaded.model->vocabulary_size()));
   RETURN_IF_ERROR(LoadTemplate(loaded));
-  if (loaded.chat_template != nullptr) {
-    RETURN_IF_ERROR(engine::CheckTemplate(*loaded.chat_template, engine::ModelVariables(*loaded.tokenizer)));
-  }
   ASSIGN_OR_RETURN(opened.device, device::Device::Create(loaded.model, DeviceOptionsOf(options, isa, *loaded.model)));
   if (options.speculation.kind == config::SpeculationKind::kDraft) {
     absl::StatusOr<std::unique_ptr<device::Device>> draft = LoadDraft(loaded, isa);
@@ -206,10 +204,6 @@ std::string LoadedModel::cache_identity() const {
                      file_time_unix_seconds);
 }
 std::string LoadedModel::tokenizer_fingerprint() const { return "fp_" + Hex(tokenizer->fingerprint()); }
-
-std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice) {
-  return choice == config::ChatTemplate::kFile ? std::nullopt : chat_template::FindFallback(config::NameOf(choice));
-}
 
 std::string QuantizationOf(const gguf::GgufFile& file) {
   std::map<std::string_view, uint64_t> bytes;

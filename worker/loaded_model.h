@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/config.h"
+#include "engine/conversation/abilities.h"
 #include "engine/engine.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model/model.h"
@@ -29,6 +30,7 @@ struct LoadedModel {
   std::shared_ptr<const model::Model> model;
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: neither file nor configuration has one
+  conversation::Abilities abilities;                           // of the template
   output::AnswerFormat answer_format;                          // of the template
   std::string rank_template;                                   // with {query} and {document}; empty: the file has none
   std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
@@ -53,9 +55,6 @@ absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOption
 // The errors of LoadModel that files and options are to blame for, found without computing anything: `inferd --check`
 // asks for them. INVALID_ARGUMENT and others; where it is not the model's own file, they begin with the option.
 absl::Status CheckModel(const config::ModelOptions& options, const std::string& isa);
-
-// The template that the configuration names instead of the file's; nullopt for "file".
-std::optional<std::string_view> ConfiguredTemplate(config::ChatTemplate choice);
 
 // The type that holds most of the weights' bytes: "Q4_1".
 std::string QuantizationOf(const gguf::GgufFile& file);

@@ -2,12 +2,12 @@
 // parser is called with an error code.
 #include "worker/prompt.h"
 
-#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <string_view>
 
 #include "config/base/status.h"
+#include "engine/conversation/rendering.h"
 #include "engine/model_variables.h"
 #include "engine/rendered_segments.h"
 #include "inferd/v1/inference.pb.h"
@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kMostMessages = 16384;
-constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool"};
+constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
 
 absl::StatusOr<json::value> ParseJson(std::string_view text, std::string_view field) {
   json::parse_options options;
@@ -29,40 +29,17 @@ absl::StatusOr<json::value> ParseJson(std::string_view text, std::string_view fi
   return value;
 }
 
-// Templates expect the arguments of a call as an object; clients send them as a text that holds one.
-void OpenArguments(json::value& call) {
-  json::object* object = call.if_object();
-  if (object == nullptr) return;
-  json::value* function = object->if_contains("function");
-  json::object* inside = function != nullptr ? function->if_object() : object;
-  json::value* arguments = inside != nullptr ? inside->if_contains("arguments") : nullptr;
-  if (arguments == nullptr || !arguments->is_string()) return;
-  absl::StatusOr<json::value> parsed = ParseJson(arguments->get_string(), "arguments");
-  if (parsed.ok() && parsed->is_object()) *arguments = *std::move(parsed);
-}
-
-// What a template sees of a message without content.
-enum class MissingContent { kNull, kEmpty };
-
-bool LacksContent(const v1::ChatPrompt& chat) {
-  return std::any_of(chat.messages().begin(), chat.messages().end(),
-                     [](const v1::Message& message) { return message.has_has_content() && !message.has_content(); });
-}
-
-absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index, MissingContent missing) {
+absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index) {
   bool known = false;
   for (std::string_view role : kRoles) known |= message.role() == role;
   if (!known) {
-    return InvalidArgument("chat.messages[{}].role: \"{}\" is not system, developer, user, assistant or tool", index,
-                           message.role());
+    return InvalidArgument("chat.messages[{}].role: \"{}\" is not system, developer, user, assistant, tool or function",
+                           index, message.role());
   }
   json::object object;
   object["role"] = message.role();
-  if (!message.has_has_content() || message.has_content() || missing == MissingContent::kEmpty) {
-    object["content"] = message.content();
-  } else {
-    object["content"] = nullptr;
-  }
+  const bool has_content = !message.has_has_content() || message.has_content();
+  object["content"] = has_content ? json::value(message.content()) : json::value(nullptr);
   if (!message.name().empty()) object["name"] = message.name();
   if (!message.tool_call_id().empty()) object["tool_call_id"] = message.tool_call_id();
   if (!message.reasoning_content().empty()) object["reasoning_content"] = message.reasoning_content();
@@ -70,7 +47,6 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
     const std::string field = fmt::format("chat.messages[{}].tool_calls_json", index);
     ASSIGN_OR_RETURN(json::value calls, ParseJson(message.tool_calls_json(), field));
     if (!calls.is_array()) return InvalidArgument("{}: is not a JSON array", field);
-    for (json::value& call : calls.get_array()) OpenArguments(call);
     object["tool_calls"] = std::move(calls);
   }
   return object;
@@ -88,7 +64,7 @@ absl::Status ReadTemplateArguments(const v1::ChatPrompt& chat, json::object& var
   return absl::OkStatus();
 }
 
-absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat, MissingContent missing) {
+absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   if (chat.messages().empty()) return InvalidArgument("chat.messages: is empty, expected at least one message");
   if (static_cast<size_t>(chat.messages_size()) > kMostMessages) {
     return InvalidArgument("chat.messages: {} messages, expected at most {}", chat.messages_size(), kMostMessages);
@@ -97,7 +73,7 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat, Missi
   RETURN_IF_ERROR(ReadTemplateArguments(chat, variables));
   json::array messages;
   for (int i = 0; i < chat.messages_size(); ++i) {
-    ASSIGN_OR_RETURN(json::object message, MessageObject(chat.messages(i), i, missing));
+    ASSIGN_OR_RETURN(json::object message, MessageObject(chat.messages(i), i));
     messages.push_back(std::move(message));
   }
   variables["messages"] = std::move(messages);
@@ -125,18 +101,14 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
   if (model.chat_template == nullptr) {
     return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
   }
-  const auto render = [&](MissingContent missing) -> absl::StatusOr<chat_template::RenderedPrompt> {
-    ASSIGN_OR_RETURN(const json::object variables, TemplateVariables(chat, missing));
-    absl::StatusOr<chat_template::RenderedPrompt> rendered =
-        model.chat_template->Render(variables, engine::ModelVariables(*model.tokenizer), now);
-    if (!rendered.ok()) return Annotate(rendered.status(), "chat: the model's template");
-    return rendered;
-  };
-  absl::StatusOr<chat_template::RenderedPrompt> rendered = render(MissingContent::kNull);
-  if (rendered.ok() || !LacksContent(chat)) return rendered;
-  // Many templates know no null.
-  absl::StatusOr<chat_template::RenderedPrompt> again = render(MissingContent::kEmpty);
-  return again.ok() ? again : rendered;
+  ASSIGN_OR_RETURN(json::object variables, TemplateVariables(chat));
+  absl::StatusOr<conversation::Rendering> rendering = conversation::RenderConversation(
+      *model.chat_template, model.abilities, std::move(variables), engine::ModelVariables(*model.tokenizer), now);
+  if (!rendering.ok()) {
+    const std::string message(MessageOf(rendering.status()));
+    return absl::Status(rendering.status().code(), "chat." + message);
+  }
+  return std::move(rendering->prompt);
 }
 
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, std::string_view field,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <chrono>
 #include <limits>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr char kTemplate[] =
     "{{ bos_token }}{% for m in messages %}<|x|>{{ m.role }}:{{ m.content }}"
-    "{% for c in m.tool_calls %}[{{ c.function.name }} {{ c.function.arguments.city }}]{% endfor %}"
+    "{% for c in m.tool_calls %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}"
     "{% endfor %}{% if tools %}T{{ tools | length }}{% endif %}{% if add_generation_prompt %}<|x|>{% endif %}"
     "{{ extra }}";
 
@@ -23,7 +24,11 @@ class PromptTest : public testing::Test {
  protected:
   PromptTest() {
     model_.tokenizer = std::make_unique<FakeTokenizer>();
-    model_.chat_template = *chat_template::ChatTemplate::Parse(kTemplate);
+    SetTemplate(kTemplate);
+  }
+  void SetTemplate(const std::string& source) {
+    model_.chat_template = *chat_template::ChatTemplate::Parse(source);
+    model_.abilities = *conversation::ProbeAbilities(*model_.chat_template, {});
   }
   v1::Message& Add(const std::string& role, const std::string& content) {
     v1::Message& message = *chat_.add_messages();
@@ -60,11 +65,11 @@ TEST_F(PromptTest, AContinuationIsRenderedAtTheTimeOfItsBeginning) {
 }
 
 TEST_F(PromptTest, TheTimeOfAPromptIsTheTemplates) {
-  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ strftime_now('%Y') }}");
+  SetTemplate("{{ strftime_now('%Y') }}{{ messages[0].content }}");
   const auto render = [this](int64_t time) { return RenderChat(model_, chat_, *LocalTime(time))->Text(); };
   Add("user", "hi");
-  EXPECT_EQ(render(1'000'000'000), "2001");
-  EXPECT_EQ(render(1'700'000'000), "2023");
+  EXPECT_EQ(render(1'000'000'000), "2001hi");
+  EXPECT_EQ(render(1'700'000'000), "2023hi");
 }
 
 TEST_F(PromptTest, ToolsCallsAndArgumentsAreParsedJson) {
@@ -74,42 +79,47 @@ TEST_F(PromptTest, ToolsCallsAndArgumentsAreParsedJson) {
       R"([{"id":"1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}])");
   chat_.set_tools_json(R"([{"type":"function","function":{"name":"weather"}}])");
   chat_.set_template_arguments_json(R"({"extra": 7})");
-  EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather Oslo]T1<|x|>7");
+  EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather {\"city\": \"Oslo\"}]T1<|x|>7");
   chat_.set_tool_choice_json("\"none\"");
-  EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather Oslo]<|x|>7");
+  EXPECT_EQ(Render(), "<s><|x|>user:hi<|x|>assistant:[weather {\"city\": \"Oslo\"}]<|x|>7");
 }
 
 TEST_F(PromptTest, ArgumentsThatAreNoJsonStayText) {
-  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ messages[0].tool_calls[0].function.arguments }}");
   v1::Message& call = Add("assistant", "");
   const auto rendered = [&](const std::string& arguments) {
     call.set_tool_calls_json(R"([{"function":{"name":"f","arguments":")" + arguments + "\"}}]");
     return Render();
   };
-  EXPECT_EQ(rendered("{}\\u0000 and more"), std::string("{}\0 and more", 12)) << "a NUL does not end the text";
-  EXPECT_EQ(rendered("{"), "{");
-  EXPECT_EQ(rendered("[1]"), "[1]");
+  EXPECT_EQ(rendered("{}\\u0000 and more"), "<s><|x|>assistant:[f \"{}\\u0000 and more\"]<|x|>")
+      << "a NUL does not end the text";
+  EXPECT_EQ(rendered("{"), "<s><|x|>assistant:[f \"{\"]<|x|>");
+  EXPECT_EQ(rendered("[1]"), "<s><|x|>assistant:[f \"[1]\"]<|x|>");
+  EXPECT_EQ(rendered(""), "<s><|x|>assistant:[f {}]<|x|>");
 }
 
-TEST_F(PromptTest, AMessageWithoutContentIsNullOrElseEmpty) {
+TEST_F(PromptTest, ContentBesideCallsIsNullWhereTheTemplateTakesIt) {
   Add("user", "hi");
-  Add("assistant", "").set_has_content(false);
-  model_.chat_template =
-      *chat_template::ChatTemplate::Parse("{% for m in messages %}{{ m.content is none }}{% endfor %}");
-  EXPECT_EQ(Render(), "FalseTrue");
-  model_.chat_template =
-      *chat_template::ChatTemplate::Parse("{% for m in messages %}[{{ '' + m.content }}]{% endfor %}");
-  EXPECT_EQ(Render(), "[hi][]") << "a template that knows no null";
+  v1::Message& call = Add("assistant", "");
+  call.set_has_content(false);
+  call.set_tool_calls_json(R"([{"function":{"name":"f","arguments":"{}"}}])");
+  constexpr char kCalls[] = "{% for c in m.tool_calls %}{{ c.function }}{% endfor %}{% endfor %}";
+  const std::string function = "{'name': 'f', 'arguments': {}}";
+  SetTemplate(std::string("{% for m in messages %}{{ m.content or '-' }}{{ m.content is none }}") + kCalls);
+  EXPECT_EQ(Render(), "hiFalse-True" + function);
+  SetTemplate(std::string("{% for m in messages %}[{{ '' + m.content }}]") + kCalls);
+  EXPECT_EQ(Render(), "[hi][]" + function) << "a template that knows no null";
+  SetTemplate(std::string("{% for m in messages %}[{{ m.content }}]") + kCalls);
+  EXPECT_EQ(Render(), "[hi][]" + function) << "a template that would print it";
 }
 
 TEST_F(PromptTest, TemplateArgumentsMayOpenTheTurnButNotReplaceTheMessages) {
   Add("user", "hi");
-  model_.chat_template = *chat_template::ChatTemplate::Parse("{{ add_generation_prompt }}");
-  EXPECT_EQ(Render(), "True");
+  SetTemplate("{{ messages[0].content }}{{ add_generation_prompt }}");
+  EXPECT_EQ(Render(), "hiTrue");
   chat_.set_template_arguments_json(R"({"add_generation_prompt": false})");
-  EXPECT_EQ(Render(), "False");
+  EXPECT_EQ(Render(), "hiFalse");
   chat_.set_add_generation_prompt(true);
-  EXPECT_EQ(Render(), "True") << "the field of its own goes first";
+  EXPECT_EQ(Render(), "hiTrue") << "the field of its own goes first";
   for (const char* name : {"messages", "tools"}) {
     chat_.set_template_arguments_json("{\"" + std::string(name) + "\": []}");
     const absl::Status status = RenderChat(model_, chat_, {}).status();
@@ -139,7 +149,7 @@ TEST_F(PromptTest, ToolChoiceTellsWhetherACallIsForced) {
 
 TEST_F(PromptTest, TheTemplateAloneOpensAReasoning) {
   const auto opens = [this](const std::string& source, const std::string& content) {
-    model_.chat_template = *chat_template::ChatTemplate::Parse(source);
+    SetTemplate(source);
     model_.answer_format = output::RecognizeFormat("<think></think>");
     v1::GenerateRequest request;
     v1::Message& message = *request.mutable_chat()->add_messages();
@@ -155,7 +165,7 @@ TEST_F(PromptTest, TheTemplateAloneOpensAReasoning) {
 TEST_F(PromptTest, ErrorsNameTheField) {
   EXPECT_EQ(Render(), "chat.messages: is empty, expected at least one message");
   Add("robot", "hi");
-  EXPECT_EQ(Render(), "chat.messages[0].role: \"robot\" is not system, developer, user, assistant or tool");
+  EXPECT_EQ(Render(), "chat.messages[0].role: \"robot\" is not system, developer, user, assistant, tool or function");
   chat_.mutable_messages(0)->set_role("user");
   chat_.mutable_messages(0)->set_tool_calls_json("{}");
   EXPECT_EQ(Render(), "chat.messages[0].tool_calls_json: is not a JSON array");

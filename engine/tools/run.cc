@@ -65,7 +65,8 @@ absl::StatusOr<std::vector<int32_t>> ChatTokens(const Options& options, const gg
 
 absl::StatusOr<std::vector<int32_t>> PromptTokens(const Options& options, const gguf::GgufFile& file,
                                                   const Tokenizer& tokenizer) {
-  const bool chat = !options.raw && file.Find("tokenizer.chat_template") != nullptr;
+  ASSIGN_OR_RETURN(const std::string_view source, file.GetStringOr("tokenizer.chat_template", ""));
+  const bool chat = !options.raw && source.find_first_not_of(" \t\r\n") != source.npos;
   if (chat) return ChatTokens(options, file, tokenizer);
   return tokenizer.Encode(options.prompt, {.add_special = true, .parse_special = false});
 }

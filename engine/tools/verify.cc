@@ -9,6 +9,7 @@
 
 #include "config/base/print.h"
 #include "config/base/status.h"
+#include "engine/conversation/abilities.h"
 #include "engine/gguf/gguf_file.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
@@ -75,12 +76,12 @@ class Verifier {
   }
 
   absl::StatusOr<std::string> ParseTemplate() {
-    if (file_->Find("tokenizer.chat_template") == nullptr) return "none in the file: it takes plain text alone";
-    ASSIGN_OR_RETURN(const std::string_view source, file_->GetString("tokenizer.chat_template"));
+    ASSIGN_OR_RETURN(const std::string_view source, file_->GetStringOr("tokenizer.chat_template", ""));
+    if (source.find_first_not_of(" \t\r\n") == source.npos) return "none in the file: it takes plain text alone";
     const auto parsed = chat_template::ChatTemplate::Parse(source);
     if (!parsed.ok()) return Named(Annotate(parsed.status(), "tokenizer.chat_template"));
     const json::object variables = tokenizer_ != nullptr ? engine::ModelVariables(*tokenizer_) : json::object();
-    RETURN_IF_ERROR(Named(engine::CheckTemplate(**parsed, variables)));
+    RETURN_IF_ERROR(Named(conversation::ProbeAbilities(**parsed, variables).status()));
     return fmt::format("{} bytes", source.size());
   }
 

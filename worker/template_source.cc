@@ -1,0 +1,30 @@
+#include "worker/template_source.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/base/status.h"
+#include "config/options.h"
+#include "engine/template/fallbacks.h"
+
+namespace inferd::worker {
+namespace {
+
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
+
+}  // namespace
+
+absl::StatusOr<TemplateSource> FindTemplate(const config::ModelOptions& options, const gguf::GgufFile& file) {
+  if (options.chat_template != config::ChatTemplate::kFile) {
+    const std::string name(config::NameOf(options.chat_template));
+    const std::optional<std::string_view> source = chat_template::FindFallback(name);
+    if (!source) return InvalidArgument("chat_template: there is no template {}", name);
+    return TemplateSource{.text = std::string(*source), .name = "chat_template: " + name};
+  }
+  ASSIGN_OR_RETURN(const std::string_view source, file.GetStringOr("tokenizer.chat_template", ""));
+  return TemplateSource{.text = IsBlank(source) ? std::string() : std::string(source),
+                        .name = "tokenizer.chat_template"};
+}
+
+}  // namespace inferd::worker

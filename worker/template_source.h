@@ -1,0 +1,23 @@
+// The source of a model's chat template: a common template, or the model file's own.
+//
+//   ASSIGN_OR_RETURN(TemplateSource source, FindTemplate(options, *file));
+//   if (source.text.empty()) ...   // the model takes plain text alone
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "config/config.h"
+#include "engine/gguf/gguf_file.h"
+
+namespace inferd::worker {
+
+struct TemplateSource {
+  std::string text;  // empty: there is none
+  std::string name;  // for errors: "tokenizer.chat_template", "chat_template: chatml"
+};
+
+// A blank template in the model's file counts as none. Errors name the metadata key.
+absl::StatusOr<TemplateSource> FindTemplate(const config::ModelOptions& options, const gguf::GgufFile& file);
+
+}  // namespace inferd::worker
