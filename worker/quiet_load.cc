@@ -1,13 +1,12 @@
-// Linux has a niceness for each thread, which setpriority takes by the thread's id (0: the calling one).
+// Linux has a niceness for each thread. setpriority takes 0 for the calling one, and a process group for all threads of
+// all its processes; ids of threads, which might be those of other processes, are not for the sandbox to allow.
 #include "worker/quiet_load.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <filesystem>
-#include <system_error>
 #include <thread>
 
 namespace inferd::worker {
@@ -19,14 +18,14 @@ constexpr int kLowest = 19;
 
 int Niceness() { return getpriority(PRIO_PROCESS, 0); }
 
-bool SetNiceness(id_t thread, int niceness) { return setpriority(PRIO_PROCESS, thread, niceness) == 0; }
+bool SetNiceness(int niceness) { return setpriority(PRIO_PROCESS, 0, niceness) == 0; }
 
 // Tried on a thread that ends.
 bool CanComeBack() {
   bool came_back = false;
   std::thread([&came_back] {
     const int now = Niceness();
-    came_back = now < kLowest && SetNiceness(0, now + 1) && SetNiceness(0, now);
+    came_back = now < kLowest && SetNiceness(now + 1) && SetNiceness(now);
   }).join();
   return came_back;
 }
@@ -34,6 +33,7 @@ bool CanComeBack() {
 }  // namespace
 
 QuietLoad QuietLoad::Begin() {
+  if (getpgrp() != getpid()) return QuietLoad(0);
   rlimit limit{};
   if (getrlimit(RLIMIT_NICE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
     limit.rlim_cur = limit.rlim_max;
@@ -42,20 +42,14 @@ QuietLoad QuietLoad::Begin() {
   if (!CanComeBack()) return QuietLoad(0);
   const int before = Niceness();
   const int lower = std::min(kLower, kLowest - before);
-  return QuietLoad(SetNiceness(0, before + lower) ? lower : 0);
+  return QuietLoad(SetNiceness(before + lower) ? lower : 0);
 }
 
 void QuietLoad::End() {
   if (lowered_by_ == 0) return;
   const int before = Niceness() - lowered_by_;
   lowered_by_ = 0;
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const std::string name = task.path().filename().string();
-    id_t thread = 0;
-    std::from_chars(name.data(), name.data() + name.size(), thread);
-    if (thread != 0) SetNiceness(thread, before);
-  }
+  setpriority(PRIO_PGRP, 0, before);
 }
 
 }  // namespace inferd::worker

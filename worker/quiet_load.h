@@ -3,7 +3,7 @@
 //
 //   QuietLoad quiet = QuietLoad::Begin();
 //   ... load ...
-//   quiet.End();            // before the sandbox, which forbids it
+//   quiet.End();            // before the last stage of the sandbox, which forbids it
 #pragma once
 
 namespace inferd::worker {
@@ -11,9 +11,11 @@ namespace inferd::worker {
 class QuietLoad {
  public:
   // Lowers the calling thread, and those that it starts. Does nothing where the process could not take its priority
-  // back, which needs CAP_SYS_NICE or a limit on niceness that allows the present one (LimitNICE of systemd).
+  // back, which needs a limit on niceness that allows the present one (sandbox::AllowReturnOfNiceness, or LimitNICE of
+  // systemd), or where
+  // its process group is not its own: the way back is for the whole group.
   static QuietLoad Begin();
-  // All threads of the process get the niceness that the calling one had at first.
+  // All threads of the process group get the niceness that the calling one had at first.
   void End();
 
   bool active() const { return lowered_by_ > 0; }

@@ -2,16 +2,22 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
+
+#include "config/sandbox/privileges.h"
 
 namespace inferd::worker {
 namespace {
 
 int Niceness() { return getpriority(PRIO_PROCESS, 0); }
 
-TEST(QuietLoad, LowersTheThreadsOfTheLoadAndBringsAllBack) {
+// In a process group of its own, as the supervisor starts workers.
+void LowersTheThreadsOfTheLoadAndBringsAllBack() {
+  setpgid(0, 0);
+  sandbox::AllowReturnOfNiceness();
   const int before = Niceness();
   QuietLoad quiet = QuietLoad::Begin();
   std::atomic<int> of_the_pool = -100, later = -100;
@@ -30,6 +36,24 @@ TEST(QuietLoad, LowersTheThreadsOfTheLoadAndBringsAllBack) {
   pool.join();
   EXPECT_EQ(Niceness(), before);
   EXPECT_EQ(later, before);
+}
+
+TEST(QuietLoad, LowersTheThreadsOfTheLoadAndBringsAllBack) {
+  EXPECT_EXIT(
+      {
+        LowersTheThreadsOfTheLoadAndBringsAllBack();
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(QuietLoad, LowersNothingInTheGroupOfOthers) {
+  EXPECT_EXIT(
+      {
+        const bool active = QuietLoad::Begin().active();
+        _exit(getpgrp() != getpid() && active ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
