@@ -23,10 +23,19 @@ class ByteReader {
   uint64_t position() const { return position_; }
   uint64_t remaining() const { return bytes_.size() - position_; }
 
+  // Whether so many elements of at least so many bytes can follow.
+  bool Has(uint64_t count, uint64_t bytes_of_each) {
+    const bool enough = count <= remaining() / bytes_of_each;
+    missed_ = missed_ || !enough;
+    return enough;
+  }
+  // Whether anything was asked for beyond the end.
+  bool missed() const { return missed_; }
+
   template <typename T>
   requires std::is_arithmetic_v<T>
   bool Read(T* out) {
-    if (remaining() < sizeof(T)) return false;
+    if (!Has(1, sizeof(T))) return false;
     std::memcpy(out, bytes_.data() + position_, sizeof(T));
     position_ += sizeof(T);
     return true;
@@ -34,7 +43,7 @@ class ByteReader {
 
   // nullptr if fewer than `size` bytes remain.
   const uint8_t* Take(uint64_t size) {
-    if (remaining() < size) return nullptr;
+    if (!Has(size, 1)) return nullptr;
     const uint8_t* begin = bytes_.data() + position_;
     position_ += size;
     return begin;
@@ -57,6 +66,7 @@ class ByteReader {
  private:
   std::span<const uint8_t> bytes_;
   uint64_t position_ = 0;
+  bool missed_ = false;
 };
 
 }  // namespace inferd::gguf

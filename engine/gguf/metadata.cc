@@ -30,7 +30,7 @@ absl::StatusOr<Value> ReadBool(ByteReader& reader, std::string_view key) {
 }
 
 absl::StatusOr<Value> ReadStrings(ByteReader& reader, std::string_view key, uint64_t size) {
-  if (size > reader.remaining() / 8) {
+  if (!reader.Has(size, 8)) {
     return InvalidArgument("metadata {}: array of {} strings, but only {} bytes follow", Printable(key), size,
                            reader.remaining());
   }
@@ -60,7 +60,7 @@ absl::StatusOr<Value> ReadArray(ByteReader& reader, std::string_view key) {
     return InvalidArgument("metadata {}: array element type {} is unknown, expected 0..12", Printable(key),
                            type_number);
   }
-  if (size > reader.remaining() / element_bytes) {
+  if (!reader.Has(size, element_bytes)) {
     return InvalidArgument("metadata {}: array of {} elements of {} bytes, but only {} bytes follow", Printable(key),
                            size, element_bytes, reader.remaining());
   }
@@ -120,7 +120,7 @@ absl::StatusOr<Entry> ReadEntry(ByteReader& reader, uint64_t index) {
 }  // namespace
 
 absl::StatusOr<std::vector<Entry>> ReadMetadata(ByteReader& reader, uint64_t count) {
-  if (count > reader.remaining() / kSmallestEntry) {
+  if (!reader.Has(count, kSmallestEntry)) {
     return InvalidArgument("header: {} metadata entries declared, but only {} bytes follow", count, reader.remaining());
   }
   std::vector<Entry> entries;

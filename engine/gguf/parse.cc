@@ -17,6 +17,12 @@ constexpr uint64_t kSmallestAlignment = 8, kLargestAlignment = 1 << 20;
 constexpr uint64_t kLongestTensorName = 64;
 constexpr uint64_t kSmallestTensorInfo = 8 + 1 + 4 + 8 + 4 + 8;  // name, n_dims, one dimension, type, offset
 constexpr size_t kLongestPrinted = 80;
+// What is read of a file takes a few times its bytes in memory (16 for a string of none, which has 8 in the file), so
+// the bytes before the tensors' data are bounded: by what real models have, the largest some 30 MiB, and by what the
+// disk holds of a file, for holes cost its author nothing. File systems that compress hold less than they give.
+constexpr uint64_t kMostHeadBytes = uint64_t{128} << 20;
+constexpr uint64_t kUnquestionedBytes = uint64_t{4} << 20;
+constexpr uint64_t kMostBytesOfStored = 8;
 
 struct Header {
   uint32_t version;
@@ -129,7 +135,7 @@ absl::StatusOr<TensorInfo> ReadTensorInfo(ByteReader& reader, uint64_t index, ui
 }
 
 absl::StatusOr<std::vector<TensorInfo>> ReadTensorTable(ByteReader& reader, uint64_t count, uint64_t alignment) {
-  if (count > reader.remaining() / kSmallestTensorInfo) {
+  if (!reader.Has(count, kSmallestTensorInfo)) {
     return InvalidArgument("header: {} tensors declared, but only {} bytes follow", count, reader.remaining());
   }
   std::vector<TensorInfo> infos;
@@ -168,6 +174,20 @@ absl::Status PlaceTensors(std::span<const uint8_t> bytes, uint64_t data_begin, s
   return absl::OkStatus();
 }
 
+// All but the tensors' data, for which `reader` is made.
+absl::StatusOr<Part> ReadHead(ByteReader& reader, std::span<const uint8_t> bytes) {
+  ASSIGN_OR_RETURN(const Header header, ReadHeader(reader));
+  Part part;
+  part.version = header.version;
+  ASSIGN_OR_RETURN(part.entries, ReadMetadata(reader, header.entry_count));
+  ASSIGN_OR_RETURN(part.alignment, ReadAlignment(part.entries));
+  ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, ReadTensorTable(reader, header.tensor_count, part.alignment));
+  const uint64_t data_begin = (reader.position() + part.alignment - 1) / part.alignment * part.alignment;
+  RETURN_IF_ERROR(PlaceTensors(bytes, data_begin, infos));
+  for (TensorInfo& info : infos) part.tensors.push_back(std::move(info.tensor));
+  return part;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text) {
@@ -183,18 +203,19 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-absl::StatusOr<Part> ParsePart(std::span<const uint8_t> bytes) {
-  ByteReader reader(bytes);
-  ASSIGN_OR_RETURN(const Header header, ReadHeader(reader));
-  Part part;
-  part.version = header.version;
-  ASSIGN_OR_RETURN(part.entries, ReadMetadata(reader, header.entry_count));
-  ASSIGN_OR_RETURN(part.alignment, ReadAlignment(part.entries));
-  ASSIGN_OR_RETURN(std::vector<TensorInfo> infos, ReadTensorTable(reader, header.tensor_count, part.alignment));
-  const uint64_t data_begin = (reader.position() + part.alignment - 1) / part.alignment * part.alignment;
-  RETURN_IF_ERROR(PlaceTensors(bytes, data_begin, infos));
-  for (TensorInfo& info : infos) part.tensors.push_back(std::move(info.tensor));
-  return part;
+absl::StatusOr<Part> ParsePart(std::span<const uint8_t> bytes, uint64_t stored_bytes) {
+  const uint64_t stored = stored_bytes > kAllStored / kMostBytesOfStored
+                              ? kAllStored
+                              : std::max(kUnquestionedBytes, stored_bytes * kMostBytesOfStored);
+  const uint64_t most = std::min({uint64_t{bytes.size()}, stored, kMostHeadBytes});
+  ByteReader reader(bytes.first(most));
+  absl::StatusOr<Part> part = ReadHead(reader, bytes);
+  if (part.ok() || !reader.missed() || most == bytes.size()) return part;
+  if (most == kMostHeadBytes) {
+    return InvalidArgument("{}; metadata and tensor table may take {} bytes in all", MessageOf(part.status()), most);
+  }
+  return InvalidArgument("{}; the file has {} bytes, but only {} of them are on the disk: it is sparse",
+                         MessageOf(part.status()), bytes.size(), stored_bytes);
 }
 
 }  // namespace inferd::gguf

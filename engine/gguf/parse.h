@@ -14,6 +14,8 @@
 
 namespace inferd::gguf {
 
+constexpr uint64_t kAllStored = UINT64_MAX;
+
 struct Part {
   uint32_t version;
   uint64_t alignment;  // bytes
@@ -22,7 +24,8 @@ struct Part {
 };
 
 // INVALID_ARGUMENT names the field at fault ("tensor blk.0.attn_q.weight: offset 8123 is not a multiple of ...").
-absl::StatusOr<Part> ParsePart(std::span<const uint8_t> bytes);
+// `stored_bytes`: how many of them the disk holds; the others are holes of a sparse file.
+absl::StatusOr<Part> ParsePart(std::span<const uint8_t> bytes, uint64_t stored_bytes = kAllStored);
 
 // Text of the file made printable for messages: control and non-ASCII bytes as \xNN, long names cut.
 std::string Printable(std::string_view text);

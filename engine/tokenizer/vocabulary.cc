@@ -10,6 +10,9 @@
 namespace inferd::tokenizer {
 namespace {
 
+// Each takes some hundred bytes of memory; the largest vocabularies have a quarter of a million.
+constexpr size_t kMostTokens = size_t{4} << 20;
+
 // Spellings that end a turn in the families that have them; files name one such token at most in their keys.
 constexpr std::string_view kEnds[] = {"<|eot_id|>",
                                       "<|eom_id|>",
@@ -69,8 +72,8 @@ absl::StatusOr<Vocabulary> Vocabulary::Create(const VocabularyData& data) {
 }
 
 absl::Status Vocabulary::IndexTokens() {
-  if (tokens_.empty() || tokens_.size() > std::numeric_limits<int32_t>::max()) {
-    return InvalidArgument("tokenizer.ggml.tokens: {} tokens, expected 1 to 2^31 - 1", tokens_.size());
+  if (tokens_.empty() || tokens_.size() > kMostTokens) {
+    return InvalidArgument("tokenizer.ggml.tokens: {} tokens, expected 1 to {}", tokens_.size(), kMostTokens);
   }
   index_ = TokenIndex(tokens_);
   for (int32_t id = 0; id < size(); ++id) {

@@ -77,7 +77,7 @@ def test_the_unit_is_sound(tmp_path):
     verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
     assert verified.returncode == 0 and "inferd.service" not in verified.stderr, verified.stderr
     exposure = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True, timeout=60).stdout
-    assert float(re.search(r"exposure level for inferd.service: ([0-9.]+)", exposure).group(1)) <= 1.3, exposure[-200:]
+    assert float(re.search(r"exposure level for inferd.service: ([0-9.]+)", exposure).group(1)) <= 1.0, exposure[-200:]
 
 
 def test_help_of_each_program_says_what_it_is():
