@@ -34,11 +34,15 @@ def test_guesses_are_counted_and_change_nothing(kind, plain, tmp_path, model_pat
     speculation = {"kind": kind, "max_tokens": 6, "draft_path": str(model_path)}
     with Worker(tmp_path, model_path, protos, context=2048, kv_cache={"bytes": "512MiB"},
                 speculation=speculation) as guessing:
-        for wire in requests(protos.inference):
-            expected, got = answer(plain, wire), answer(guessing, wire)
-            assert (got["ids"], got["text"]) == (expected["ids"], expected["text"])
-            assert got["logprobs"] == expected["logprobs"]
-        stats = guessing.stats()
+        # Guessing pauses for at least 64 steps where it was slower, which a busy machine may find at any time; after each
+        # pause it is tried again. So how many rounds it takes depends on the machine, that it happens does not.
+        for _ in range(30):
+            for wire in requests(protos.inference):
+                expected, got = answer(plain, wire), answer(guessing, wire)
+                assert (got["ids"], got["text"]) == (expected["ids"], expected["text"])
+                assert got["logprobs"] == expected["logprobs"]
+            stats = guessing.stats()
+            if stats.draft_tokens_accepted > 20: break
         assert stats.draft_tokens_proposed >= stats.draft_tokens_accepted > 20
         assert stats.steps < stats.generation_tokens
     assert plain.stats().draft_tokens_proposed == 0
