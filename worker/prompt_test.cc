@@ -103,7 +103,7 @@ TEST_F(PromptTest, ContentBesideCallsIsNullWhereTheTemplateTakesIt) {
   call.set_has_content(false);
   call.set_tool_calls_json(R"([{"function":{"name":"f","arguments":"{}"}}])");
   constexpr char kCalls[] = "{% for c in m.tool_calls %}{{ c.function }}{% endfor %}{% endfor %}";
-  const std::string function = "{'name': 'f', 'arguments': {}}";
+  const std::string function = "{'name': 'f', 'arguments': '{}'}";
   SetTemplate(std::string("{% for m in messages %}{{ m.content or '-' }}{{ m.content is none }}") + kCalls);
   EXPECT_EQ(Render(), "hiFalse-True" + function);
   SetTemplate(std::string("{% for m in messages %}[{{ '' + m.content }}]") + kCalls);
