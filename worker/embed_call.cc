@@ -12,6 +12,7 @@
 #include "worker/grpc_status.h"
 #include "worker/priority.h"
 #include "worker/prompt.h"
+#include "worker/prompt_length.h"
 #include "worker/ranking_prompt.h"
 #include "worker/request_id.h"
 
@@ -97,6 +98,10 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
   std::vector<int32_t> tokens;
   switch (input.input_case()) {
     case v1::EmbedInput::kText: {
+      if (!request_.truncate()) {
+        RETURN_IF_ERROR(CheckTextLength(fmt::format("inputs[{}]", index), input.text().size(), *model_.tokenizer,
+                                        model_.engine->limits()));
+      }
       ASSIGN_OR_RETURN(tokens, EncodeText(model_, fmt::format("inputs[{}]", index), input.text(), /*add_special=*/true,
                                           /*parse_special=*/false));
       break;

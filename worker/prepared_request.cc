@@ -39,7 +39,7 @@ absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& mode
   if (!model.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model.options.name);
   const absl::StatusOr<std::tm> local_time = LocalTime(times.rendered_unix_seconds);
   if (!local_time.ok()) return Annotate(local_time.status(), "rendered_unix_seconds");
-  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, wire, *local_time));
+  ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, wire, *local_time, model.engine->limits()));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), times.arrival, times.deadline));
   if (!wire.cache_salt().empty()) request.cache_salt = model.engine->SaltOf(wire.cache_salt());

@@ -11,6 +11,7 @@
 #include "engine/model_variables.h"
 #include "engine/rendered_segments.h"
 #include "inferd/v1/inference.pb.h"
+#include "worker/prompt_length.h"
 
 namespace inferd::worker {
 namespace {
@@ -89,6 +90,12 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   return variables;
 }
 
+size_t TextBytes(const std::vector<tokenizer::Segment>& segments) {
+  size_t bytes = 0;
+  for (const tokenizer::Segment& segment : segments) bytes += segment.text.size();
+  return bytes;
+}
+
 }  // namespace
 
 int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
@@ -153,7 +160,8 @@ absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat) {
   return std::string(name->get_string());
 }
 
-absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now) {
+absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now,
+                                  const engine::RequestLimits& limits) {
   Prompt prompt;
   switch (request.prompt_case()) {
     case v1::GenerateRequest::kChat: {
@@ -162,12 +170,14 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
       // Not where the prompt ends with a client's text: the template alone begins a reasoning.
       prompt.opens_reasoning = !segments.empty() && segments.back().trusted &&
                                output::EndsInReasoning(model.answer_format, segments.back().text);
+      RETURN_IF_ERROR(CheckTextLength("chat.messages", TextBytes(segments), *model.tokenizer, limits));
       absl::StatusOr<std::vector<int32_t>> tokens = model.tokenizer->EncodeSegments(segments);
       if (!tokens.ok()) return Annotate(tokens.status(), "chat.messages");
       prompt.tokens = *std::move(tokens);
       return prompt;
     }
     case v1::GenerateRequest::kText: {
+      RETURN_IF_ERROR(CheckTextLength("text", request.text().size(), *model.tokenizer, limits));
       ASSIGN_OR_RETURN(prompt.tokens,
                        EncodeText(model, "text", request.text(), /*add_special=*/true, request.parse_special()));
       return prompt;

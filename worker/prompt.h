@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(RenderTime(request, now)));
 //   ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), local_time));
-//   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, request, local_time));
+//   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, request, local_time, limits));
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 #include "config/base/local_time.h"
+#include "engine/generation/request.h"
 #include "engine/template/chat_template.h"
 #include "worker/loaded_model.h"
 
@@ -37,8 +38,9 @@ struct Prompt {
   bool opens_reasoning = false;  // the template has begun the reasoning that the answer goes on with
 };
 
-// INVALID_ARGUMENT: no prompt is set.
-absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now);
+// INVALID_ARGUMENT: no prompt is set. OUT_OF_RANGE: its text is far beyond the window of `limits`.
+absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRequest& request, const std::tm& now,
+                                  const engine::RequestLimits& limits);
 
 // kNone: template and answer have no tools; kForced: the answer must be a call. INVALID_ARGUMENT: not a tool_choice.
 enum class ToolChoice { kNone, kAuto, kForced };

@@ -14,6 +14,7 @@
 namespace inferd::worker {
 namespace {
 
+constexpr engine::RequestLimits kLimits{.vocabulary_size = 260, .context_tokens = 1 << 20, .pool_tokens = 1 << 20};
 constexpr char kTemplate[] =
     "{{ bos_token }}{% for m in messages %}<|x|>{{ m.role }}:{{ m.content }}"
     "{% for c in m.tool_calls %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}"
@@ -40,7 +41,9 @@ class PromptTest : public testing::Test {
     const auto rendered = RenderChat(model_, chat_, {});
     return rendered.ok() ? rendered->Text() : std::string(MessageOf(rendered.status()));
   }
-  std::vector<int32_t> Tokens(const v1::GenerateRequest& request) { return ReadPrompt(model_, request, {})->tokens; }
+  std::vector<int32_t> Tokens(const v1::GenerateRequest& request) {
+    return ReadPrompt(model_, request, {}, kLimits)->tokens;
+  }
 
   LoadedModel model_;
   v1::ChatPrompt chat_;
@@ -155,7 +158,7 @@ TEST_F(PromptTest, TheTemplateAloneOpensAReasoning) {
     v1::Message& message = *request.mutable_chat()->add_messages();
     message.set_role("user");
     message.set_content(content);
-    return ReadPrompt(model_, request, {})->opens_reasoning;
+    return ReadPrompt(model_, request, {}, kLimits)->opens_reasoning;
   };
   EXPECT_TRUE(opens("{{ messages[0].content }}<|x|><think>\n", "hi"));
   EXPECT_FALSE(opens("{{ messages[0].content }}<|x|><think>\n\n</think>\n", "hi"));
@@ -213,7 +216,7 @@ TEST_F(PromptTest, TokensAreTakenAsTheyAre) {
 }
 
 TEST_F(PromptTest, NoPromptIsAnError) {
-  EXPECT_EQ(MessageOf(ReadPrompt(model_, v1::GenerateRequest(), {}).status()),
+  EXPECT_EQ(MessageOf(ReadPrompt(model_, v1::GenerateRequest(), {}, kLimits).status()),
             "prompt: one of chat, text and tokens must be set");
 }
 

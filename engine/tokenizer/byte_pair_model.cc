@@ -55,6 +55,13 @@ class BytePairModel final : public SubwordModel {
     return bytes;
   }
 
+  bool keeps_every_byte() const override {
+    for (int byte = 0; byte < 256; ++byte) {
+      const bool occurs = byte < 0xC0 || (byte > 0xC1 && byte < 0xF5);  // in UTF-8
+      if (occurs && byte_ids_[byte] < 0) return false;
+    }
+    return true;
+  }
   bool default_add_bos() const override { return family_.adds_bos; }
 
  private:

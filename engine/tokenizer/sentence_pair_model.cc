@@ -41,6 +41,12 @@ class SentencePairModel final : public SubwordModel {
 
   std::string TokenBytes(int32_t id) const override { return BytesOfSpelledToken(vocabulary_, id); }
   bool adds_leading_space() const override { return spaces_.prefix; }
+  bool keeps_every_byte() const override {
+    for (int byte = 0; byte < 256; ++byte) {
+      if (vocabulary_.byte_token(static_cast<uint8_t>(byte)) < 0) return false;
+    }
+    return !spaces_.remove_extra;
+  }
   bool default_add_bos() const override { return true; }
 
  private:

@@ -29,6 +29,8 @@ class SubwordModel {
 
   // Whether the family writes a space before a text that the text does not have.
   virtual bool adds_leading_space() const { return false; }
+  // Whether each byte of a text is part of some token, none of which stands for more bytes than its spelling has.
+  virtual bool keeps_every_byte() const { return false; }
   virtual bool default_add_bos() const { return false; }
   virtual bool default_add_eos() const { return false; }
 };

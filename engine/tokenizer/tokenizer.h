@@ -46,6 +46,10 @@ class Tokenizer {
   // says. Special tokens are not parsed.
   virtual absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const = 0;
 
+  // No text of so many bytes has fewer tokens, so that what is far too long need not be encoded. 0: nothing is known,
+  // since the family drops or joins what it cannot spell.
+  virtual int64_t FewestTokens(size_t /*text_bytes*/) const { return 0; }
+
   // The bytes that one token stands for in the middle of a text; control tokens give none unless `with_special`.
   virtual std::string TokenBytes(int32_t id, bool with_special) const = 0;
   // The whole text of a sequence: without the leading space that SentencePiece adds.

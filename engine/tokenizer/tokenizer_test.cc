@@ -363,7 +363,10 @@ TEST_P(RoundTrip, TakesLinearTimeOnMonotonousText) {
        {std::pair('a', 131072), {'\n', 50000}, {' ', 131072}, {'<', 131072}, {'1', 131072}}) {
     const std::string text(count, character);
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(tokenizer->Decode(Encode(*tokenizer, text), true), text);
+    const Ids ids = Encode(*tokenizer, text);
+    EXPECT_EQ(tokenizer->Decode(ids, true), text);
+    EXPECT_GT(tokenizer->FewestTokens(text.size()), 0);
+    EXPECT_GE(static_cast<int64_t>(ids.size()), tokenizer->FewestTokens(text.size()));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   }
 }

@@ -64,6 +64,12 @@ class VocabularyTokenizer final : public Tokenizer {
     return ids;
   }
 
+  int64_t FewestTokens(size_t text_bytes) const override {
+    const size_t longest = vocabulary_->longest_bytes();
+    if (!model_->keeps_every_byte() || longest == 0) return 0;
+    return static_cast<int64_t>(text_bytes / longest);
+  }
+
   std::string TokenBytes(int32_t id, bool with_special) const override {
     switch (vocabulary_->kind(id)) {
       case TokenKind::kControl:
