@@ -125,6 +125,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
 
 void VisitAuth(AuthOptions& o, Visitor& v) {
   v.Text({"keys_file", "YAML file of API keys. Empty: no key is asked for."}, o.keys_file);
+  v.Number({"wrong_keys_per_minute",
+            "Wrong keys that an address (of IPv6 a /64) may present; then it waits. 0: any number."},
+           o.wrong_keys_per_minute, {0, 1'000'000});
+  v.Flag({"ready_for_all", "Whether /ready names the models to those without a right key, too."}, o.ready_for_all);
+  v.Flag({"metrics_for_all", "Whether a key that is limited to some models reads the metrics of all."},
+         o.metrics_for_all);
 }
 
 void VisitHub(HubOptions& o, Visitor& v) {

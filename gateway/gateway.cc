@@ -70,7 +70,7 @@ struct Gateway::Parts {
         poison(Clock::System()),
         loader(admin),
         upstream{routes, workers, poison, gate, metrics},
-        metrics_page(metrics, upstream, admin),
+        metrics_page(metrics, upstream, admin, config.auth.metrics_for_all),
         bodies(config.limits.all_bodies),
         app(Serving{upstream, metrics, &bodies}, *access, metrics_page),
         pool(IoThreads()),
@@ -112,7 +112,7 @@ Gateway::~Gateway() { parts_->pool.Stop(); }
 
 absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& config, GatewaySockets sockets) {
   ASSIGN_OR_RETURN(std::unique_ptr<Access> access,
-                   Access::Create(config.auth.keys_file, config.limits.requests_per_minute, Clock::System()));
+                   Access::Create(config.auth, config.limits.requests_per_minute, Clock::System()));
   auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
   parts->server.Listen(std::move(sockets.http));
   parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit(), sockets.health_name);

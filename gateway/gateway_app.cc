@@ -102,6 +102,8 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
   }
   if (endpoint->needs_key) {
     if (absl::Status admitted = access_.Admit(exchange); !admitted.ok()) return RefuseFor(admitted, exchange);
+  } else {
+    access_.Recognize(exchange);
   }
   if (endpoint->method == "POST" && !IsJson(request.Header("content-type"))) {
     return MakeError(415, "the content type must be application/json", exchange);
@@ -131,7 +133,7 @@ Task<void> GatewayApp::Handle(Exchange& exchange) {
 Task<void> GatewayApp::ServeMetrics(Exchange& exchange) {
   Response response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = co_await metrics_page_.Render(exchange.executor());
+  response.body = co_await metrics_page_.Render(exchange.executor(), exchange.key.get());
   co_await exchange.Respond(std::move(response));
 }
 

@@ -7,6 +7,7 @@
 #include "config/base/log.h"
 #include "config/base/status.h"
 #include "gateway/http/exchange.h"
+#include "gateway/limits/address_group.h"
 #include "gateway/openai/errors.h"
 
 namespace inferd::gateway {
@@ -18,14 +19,25 @@ std::string IdentityOf(const std::string& file) {
   return fmt::format("{}:{}:{}:{}", info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
+absl::Status RateLimited(std::string_view reason, Milliseconds wait) {
+  absl::Status status = ResourceExhausted("{}", reason);
+  SetRetryAfter(status, std::max(1, static_cast<int>((wait.count() + 999) / 1000)));
+  SetErrorCode(status, "rate_limit_exceeded");
+  return status;
+}
+
 }  // namespace
 
-Access::Access(std::string keys_file, uint32_t requests_per_minute, const Clock& clock)
-    : keys_file_(std::move(keys_file)), requests_per_minute_(requests_per_minute), limiter_(clock) {}
+Access::Access(const config::AuthOptions& options, uint32_t requests_per_minute, const Clock& clock)
+    : keys_file_(options.keys_file),
+      ready_for_all_(options.ready_for_all),
+      requests_per_minute_(requests_per_minute),
+      limiter_(clock),
+      wrong_keys_(options.wrong_keys_per_minute, clock) {}
 
-absl::StatusOr<std::unique_ptr<Access>> Access::Create(std::string keys_file, uint32_t requests_per_minute,
+absl::StatusOr<std::unique_ptr<Access>> Access::Create(const config::AuthOptions& options, uint32_t requests_per_minute,
                                                        const Clock& clock) {
-  std::unique_ptr<Access> access(new Access(std::move(keys_file), requests_per_minute, clock));
+  std::unique_ptr<Access> access(new Access(options, requests_per_minute, clock));
   if (access->keys_file_.empty()) return access;
   absl::MutexLock lock(&access->mutex_);
   access->file_identity_ = IdentityOf(access->keys_file_);
@@ -52,31 +64,44 @@ void Access::Refresh() {
   keys_ = std::make_shared<const config::ApiKeys>(*std::move(keys));
 }
 
-absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_view authorization,
-                                                                    const std::string& peer) {
+absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::FindKey(std::string_view authorization,
+                                                                      const std::string& group) {
   std::shared_ptr<const config::ApiKeys> keys;
   {
     absl::MutexLock lock(&mutex_);
     keys = keys_;
   }
-  std::shared_ptr<const config::ApiKey> key;
-  if (keys != nullptr) {
-    key = keys->Find(authorization);
-    if (key == nullptr) {
-      return Unauthenticated(
-          "{}", authorization.empty() ? "an API key is needed (Authorization: Bearer ...)" : "the API key is wrong");
-    }
+  if (keys == nullptr) return nullptr;
+  if (authorization.empty()) return Unauthenticated("an API key is needed (Authorization: Bearer ...)");
+  if (const auto wait = wrong_keys_.MustWait(group, authorization)) {
+    return RateLimited("too many wrong API keys came from this address", *wait);
   }
+  std::shared_ptr<const config::ApiKey> key = keys->Find(authorization);
+  if (key == nullptr) {
+    wrong_keys_.NoteWrong(group);
+    return Unauthenticated("the API key is wrong");
+  }
+  wrong_keys_.NoteRight(group, authorization);
+  return key;
+}
+
+absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_view authorization,
+                                                                    const std::string& peer) {
+  const std::string group = AddressGroup(peer);
+  ASSIGN_OR_RETURN(std::shared_ptr<const config::ApiKey> key, FindKey(authorization, group));
   uint32_t per_minute = key != nullptr ? key->requests_per_minute.value_or(requests_per_minute_) : requests_per_minute_;
   if (per_minute > 0) {
-    if (auto wait = limiter_.Take(key != nullptr ? "key " + key->name : "peer " + peer, per_minute)) {
-      absl::Status status = ResourceExhausted("more than {} requests per minute", per_minute);
-      SetRetryAfter(status, std::max(1, static_cast<int>((wait->count() + 999) / 1000)));
-      SetErrorCode(status, "rate_limit_exceeded");
-      return status;
+    if (auto wait = limiter_.Take(key != nullptr ? "key " + key->name : "peer " + group, per_minute)) {
+      return RateLimited(fmt::format("more than {} requests per minute", per_minute), *wait);
     }
   }
   return key;
+}
+
+void Access::Recognize(Exchange& exchange) {
+  const auto key = FindKey(exchange.request.Header("authorization"), AddressGroup(exchange.PeerHost()));
+  if (key.ok()) exchange.key = *key;
+  exchange.may_see_models = key.ok() || ready_for_all_;
 }
 
 absl::Status Access::Admit(Exchange& exchange) {

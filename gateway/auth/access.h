@@ -1,7 +1,7 @@
 // Who may call: the API key of a request and its rate. The keys file is read again when it changes; a wrong one is
 // reported and the keys in use stay.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<Access> access, Access::Create(config.auth.keys_file, per_minute, clock));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Access> access, Access::Create(config.auth, per_minute, clock));
 //   RETURN_IF_ERROR(access->Admit(exchange));
 #pragma once
 
@@ -13,6 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "config/api_keys.h"
+#include "config/config.h"
+#include "gateway/auth/wrong_keys.h"
 #include "gateway/limits/rate_limiter.h"
 
 namespace inferd::gateway {
@@ -23,23 +25,32 @@ class Access {
  public:
   // Without a file nobody needs a key. `requests_per_minute` is for keys that name no rate, and for each address where
   // no key is asked for; 0: any number.
-  static absl::StatusOr<std::unique_ptr<Access>> Create(std::string keys_file, uint32_t requests_per_minute,
-                                                        const Clock& clock);
+  static absl::StatusOr<std::unique_ptr<Access>> Create(const config::AuthOptions& options,
+                                                        uint32_t requests_per_minute, const Clock& clock);
 
   // Puts the key into the exchange. UNAUTHENTICATED; RESOURCE_EXHAUSTED with the time to retry after.
   absl::Status Admit(Exchange& exchange);
   // The same for callers without HTTP; the key, null where none is asked for.
   absl::StatusOr<std::shared_ptr<const config::ApiKey>> Check(std::string_view authorization, const std::string& peer);
 
+  // Of a request that needs no key: puts one that is right into the exchange, and whether it may be told of models.
+  void Recognize(Exchange& exchange);
+
   // Reads the keys file again if it changed.
   void Refresh();
 
  private:
-  Access(std::string keys_file, uint32_t requests_per_minute, const Clock& clock);
+  Access(const config::AuthOptions& options, uint32_t requests_per_minute, const Clock& clock);
+
+  // Null where no key is asked for. UNAUTHENTICATED; RESOURCE_EXHAUSTED after too many wrong ones.
+  absl::StatusOr<std::shared_ptr<const config::ApiKey>> FindKey(std::string_view authorization,
+                                                                const std::string& group);
 
   const std::string keys_file_;
+  const bool ready_for_all_;
   const uint32_t requests_per_minute_;
   RateLimiter limiter_;
+  WrongKeys wrong_keys_;
   absl::Mutex mutex_;
   std::shared_ptr<const config::ApiKeys> keys_ ABSL_GUARDED_BY(mutex_);
   // Size, time and inode of the file that was read.

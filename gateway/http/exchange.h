@@ -32,6 +32,8 @@ class Exchange {
   RequestRecord record;
   // Whose request it is; null where no key is asked for.
   std::shared_ptr<const config::ApiKey> key;
+  // Whether an endpoint that needs no key may name models.
+  bool may_see_models = false;
   const std::string request_id;
   const TimePoint arrived = std::chrono::steady_clock::now();
 

@@ -1,5 +1,6 @@
 #include "gateway/metrics/family_set.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace inferd::gateway {
@@ -45,6 +46,17 @@ void FamilySet::Histogram(const std::string& name, const std::string& help, cons
   }
   metric->histogram.sample_count = cumulative;
   metric->histogram.sample_sum = sum;
+}
+
+void FamilySet::KeepModels(const std::function<bool(const std::string&)>& may_see) {
+  for (auto& [name, family] : families_) {
+    std::erase_if(family.metric, [&](const prometheus::ClientMetric& metric) {
+      return std::any_of(metric.label.begin(), metric.label.end(), [&](const prometheus::ClientMetric::Label& label) {
+        return label.name == "model" && !label.value.empty() && !may_see(label.value);
+      });
+    });
+  }
+  std::erase_if(families_, [](const auto& entry) { return entry.second.metric.empty(); });
 }
 
 std::vector<prometheus::MetricFamily> FamilySet::Release() {

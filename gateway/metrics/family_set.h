@@ -6,6 +6,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -24,6 +25,9 @@ class FamilySet {
   // `counts` of the buckets, not cumulative; the last one is beyond all bounds.
   void Histogram(const std::string& name, const std::string& help, const Labels& labels,
                  const std::vector<double>& bounds, const std::vector<uint64_t>& counts, double sum);
+
+  // Drops what is labelled with a model that is not to be seen; what is of none stays.
+  void KeepModels(const std::function<bool(const std::string&)>& may_see);
 
   std::vector<prometheus::MetricFamily> Release();
 

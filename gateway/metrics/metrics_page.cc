@@ -7,6 +7,7 @@
 #include <boost/asio/detached.hpp>
 #include <optional>
 
+#include "config/api_keys.h"
 #include "config/base/log.h"
 #include "gateway/metrics/family_set.h"
 #include "gateway/metrics/gateway_metrics.h"
@@ -68,14 +69,15 @@ struct MetricsPage::Sources {
   std::unique_ptr<v1::Admin::Stub> admin;
 };
 
-MetricsPage::MetricsPage(const GatewayMetrics& metrics, Upstream& upstream, const std::string& admin_target)
-    : metrics_(metrics), upstream_(upstream), sources_(std::make_unique<Sources>()) {
+MetricsPage::MetricsPage(const GatewayMetrics& metrics, Upstream& upstream, const std::string& admin_target,
+                         bool for_all)
+    : metrics_(metrics), upstream_(upstream), sources_(std::make_unique<Sources>()), for_all_(for_all) {
   if (!admin_target.empty()) sources_->admin = v1::Admin::NewStub(MakeChannel(admin_target));
 }
 
 MetricsPage::~MetricsPage() = default;
 
-Task<std::string> MetricsPage::Render(Executor executor) {
+Task<std::string> MetricsPage::Render(Executor executor, const config::ApiKey* key) {
   auto scrape = std::make_shared<Scrape>(executor);
   std::shared_ptr<const RouteTable> table = upstream_.routes.Current();
   for (const ModelRoute& model : table->models()) {
@@ -102,6 +104,7 @@ Task<std::string> MetricsPage::Render(Executor executor) {
     AddWorker(worker.model, worker.version, worker.stats ? &*worker.stats : nullptr, families);
   }
   if (sources_->admin != nullptr) AddSupervisor(scrape->supervisor ? &*scrape->supervisor : nullptr, families);
+  if (key != nullptr && !for_all_) families.KeepModels([key](const std::string& model) { return key->MayUse(model); });
   co_return prometheus::TextSerializer().Serialize(families.Release());
 }
 

@@ -3,6 +3,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "config/api_keys.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
 
@@ -35,6 +36,7 @@ Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   json::array models;
   for (const ModelRoute& route : table->models()) {
     if (route.expected && !route.available()) ready = false;
+    if (!exchange.may_see_models || (exchange.key != nullptr && !exchange.key->MayUse(route.model))) continue;
     json::array versions;
     for (const VersionRoute& version : route.versions) versions.push_back(VersionJson(version));
     json::object object;
@@ -49,7 +51,7 @@ Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   if (!ready) exchange.record.error_code = draining ? "draining" : "not_ready";
   json::object body;
   body["status"] = ready ? "ready" : draining ? "draining" : "not ready";
-  body["models"] = std::move(models);
+  if (exchange.may_see_models) body["models"] = std::move(models);
   response.body = json::serialize(body);
   co_await exchange.Respond(std::move(response));
 }
