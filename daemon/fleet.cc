@@ -114,7 +114,7 @@ void Fleet::Route(ModelVersion& version, uint32_t weight) {
 void Fleet::Start(ModelVersion& version, Haste haste) {
   version.unloaded = false;
   version.used_at = loop_.clock().Now();
-  version.steps_seen = 0;
+  version.progress_seen = 0;
   version.start_when_stopped = version.process->state() == WorkerState::kDraining;
   if (!version.start_when_stopped) version.process->Start(haste);
   Changed();

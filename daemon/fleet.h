@@ -49,9 +49,9 @@ struct ModelVersion {
   bool unloaded = false;
   // Started as soon as its former process is gone.
   bool start_when_stopped = false;
-  // When a request last ran, as far as reports tell, and the steps of the newest report.
+  // When a request last ran, as far as reports tell, and the progress of the newest report.
   MonotonicTime used_at;
-  uint64_t steps_seen = 0;
+  uint64_t progress_seen = 0;
   // While requests wait for it: since when, and when one said so last.
   std::optional<MonotonicTime> wanted_since;
   MonotonicTime wanted_at;

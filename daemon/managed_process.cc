@@ -245,7 +245,7 @@ void ManagedProcess::OnHealth(bool serving) { Handle(serving ? WorkerEvent::kSer
 void ManagedProcess::OnReport(const WorkerReport& report) {
   report_ = report;
   reported_at_ = loop_.clock().Now();
-  if (watchdog_) watchdog_->Answered(loop_.clock().Now(), report.steps, report.requests > 0);
+  if (watchdog_) watchdog_->Answered(loop_.clock().Now(), report.progress, report.requests > 0);
   // An answer to an earlier question may be of the time before the model was loaded.
   if (state_ != WorkerState::kVerifying || report.number < verification_) return;
   const absl::Status verified = plan_.verify ? plan_.verify(report) : absl::OkStatus();

@@ -21,7 +21,7 @@ class ManagedProcessTest : public testing::Test {
   }
   void MakeReady() {
     process->Start();
-    fake.SetReport(process->pid(), {.model = "chat", .steps = 1});
+    fake.SetReport(process->pid(), {.model = "chat", .progress = 1});
     fake.Health(process->pid(), true);
     fake.Run();
     ASSERT_EQ(process->state(), WorkerState::kReady);

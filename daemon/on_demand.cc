@@ -110,8 +110,8 @@ void OnDemand::NoteUse(ModelVersion& version) const {
     return;
   }
   const WorkerReport& report = version.process->report();
-  if (report.requests > 0 || report.steps != version.steps_seen) version.used_at = loop_.clock().Now();
-  version.steps_seen = report.steps;
+  if (report.requests > 0 || report.progress != version.progress_seen) version.used_at = loop_.clock().Now();
+  version.progress_seen = report.progress;
 }
 
 void OnDemand::UnloadIdle() {

@@ -91,7 +91,7 @@ WorkerReport ToReport(const v1::StatsResponse& stats, uint64_t number) {
           .version = stats.version(),
           .fingerprint = stats.fingerprint(),
           .tokenizer_fingerprint = stats.tokenizer_fingerprint(),
-          .steps = stats.steps(),
+          .progress = stats.progress(),
           .requests = stats.requests_running() + stats.requests_waiting(),
           .load_progress = stats.load_progress(),
           .resident_bytes = stats.resident_bytes()};

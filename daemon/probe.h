@@ -24,7 +24,8 @@ struct WorkerReport {
   // Of weights and tokenizer together, and of the tokenizer alone.
   std::string fingerprint;
   std::string tokenizer_fingerprint;
-  uint64_t steps = 0;
+  // Changes while it computes.
+  uint64_t progress = 0;
   // Running and waiting.
   uint32_t requests = 0;
   double load_progress = 0;

@@ -82,8 +82,7 @@ TEST(ProcessFaults, WorkerWithWorkAndNoProgressIsKilledByTheWatchdog) {
   daemon.Start();
   const auto status =
       daemon.WaitFor("the watchdog", [](const v1::StatusResponse& s) { return WorkerOf(s, "a").restarts() > 0; });
-  EXPECT_THAT(WorkerOf(status, "a").last_error(),
-              HasSubstr("no progress for 1000 ms with requests waiting, at step 7"));
+  EXPECT_THAT(WorkerOf(status, "a").last_error(), HasSubstr("no progress for 1000 ms with requests waiting"));
 }
 
 TEST(ProcessFaults, CrashLoopEndsInFailed) {

@@ -4,10 +4,10 @@
 
 namespace inferd::daemon {
 
-void Watchdog::Answered(MonotonicTime now, uint64_t steps, bool has_work) {
+void Watchdog::Answered(MonotonicTime now, uint64_t progress, bool has_work) {
   last_answer_ = now;
-  if (!has_work || steps != steps_) last_progress_ = now;
-  steps_ = steps;
+  if (!has_work || progress != progress_) last_progress_ = now;
+  progress_ = progress;
 }
 
 std::optional<std::string> Watchdog::Expired(MonotonicTime now) {
@@ -15,7 +15,7 @@ std::optional<std::string> Watchdog::Expired(MonotonicTime now) {
   checked_ = now;
   if (now - last_answer_ >= limit_) return fmt::format("no answer for {} ms", limit_.count());
   if (now - last_progress_ >= limit_) {
-    return fmt::format("no progress for {} ms with requests waiting, at step {}", limit_.count(), steps_);
+    return fmt::format("no progress for {} ms with requests waiting", limit_.count());
   }
   return std::nullopt;
 }

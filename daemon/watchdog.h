@@ -1,7 +1,8 @@
-// Liveness by progress: a worker lives while it answers and, if it has work, its step counter rises.
+// Liveness by progress: a worker lives while it answers and, if it has work, its progress changes, also within a step
+// (a step may take longer than the limit).
 //
 //   Watchdog watchdog(std::chrono::seconds(30), clock.Now());
-//   watchdog.Answered(clock.Now(), stats.steps, stats.running + stats.waiting > 0);
+//   watchdog.Answered(clock.Now(), stats.progress, stats.running + stats.waiting > 0);
 //   if (auto reason = watchdog.Expired(clock.Now())) Kill(*reason);
 #pragma once
 
@@ -20,7 +21,7 @@ class Watchdog {
 
   void SetLimit(Milliseconds limit) { limit_ = limit; }
 
-  void Answered(MonotonicTime now, uint64_t steps, bool has_work);
+  void Answered(MonotonicTime now, uint64_t progress, bool has_work);
 
   // Why the worker counts as wedged, nullopt while it lives. To be asked a few times within the limit: a gap of more
   // than half of it means that the supervisor itself stood still, and the worker gets its time again.
@@ -31,7 +32,7 @@ class Watchdog {
   MonotonicTime last_answer_;
   MonotonicTime last_progress_;
   MonotonicTime checked_;
-  uint64_t steps_ = 0;
+  uint64_t progress_ = 0;
 };
 
 }  // namespace inferd::daemon

@@ -259,6 +259,10 @@ size_t Engine::Drain(MonotonicTime deadline) {
   return requests_;
 }
 
+uint64_t Engine::progress() const {
+  return device_->progress() + (draft_device_ == nullptr ? 0 : draft_device_->progress()) + core_.rows_taken();
+}
+
 bool Engine::draining() const {
   SteadyLock lock(&mutex_);
   return draining_;
@@ -267,6 +271,7 @@ bool Engine::draining() const {
 Statistics Engine::Stats() const {
   SteadyLock lock(&mutex_);
   Statistics statistics = statistics_;
+  statistics.progress = progress();
   for (const auto& [reason, count] : rejections_) statistics.rejections[reason] += count;
   statistics.requests_waiting = static_cast<uint32_t>(load_.waiting_requests);
   statistics.requests_running = static_cast<uint32_t>(requests_ - static_cast<size_t>(load_.waiting_requests));

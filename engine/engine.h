@@ -79,9 +79,12 @@ class Engine {
   // Ends the requests that are left with UNAVAILABLE, and the thread. Only Stats is of use after it.
   void Stop();
 
-  // As of the last step; never waits for one.
+  // As of the last step, but for its progress; never waits for one.
   Statistics Stats() const;
   bool draining() const;
+  // Changes again and again while anything is computed, generation or embedding, also within a step; never waits for
+  // one. By this a watchdog tells a long step from one that hangs.
+  uint64_t progress() const;
 
   // A request's cache_salt for a tenant of this name.
   uint64_t SaltOf(std::string_view name) const { return device_->cache().SaltOf(name); }

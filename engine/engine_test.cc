@@ -70,6 +70,22 @@ class EngineTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
+// The items of a pass are what the progress counts (thread_pool_test.cc), whatever the pass is for.
+TEST_F(EngineTest, EveryPassIsProgress) {
+  Create({});
+  const uint64_t at_first = engine_->progress();
+  absl::Notification embedded;
+  ASSERT_EQ(Embed([&](const absl::StatusOr<Vectors>&) { embedded.Notify(); }), absl::OkStatus());
+  embedded.WaitForNotification();
+  const uint64_t after_embedding = engine_->progress();
+  EXPECT_GT(after_embedding, at_first + static_cast<uint64_t>(model_->spec().layers.size()));
+  EXPECT_EQ(engine_->Stats().steps, 0u);
+  Reader reader;
+  ASSERT_EQ(Submit(reader), absl::OkStatus());
+  reader.WaitForEnd();
+  EXPECT_GT(engine_->Stats().progress, after_embedding);
+}
+
 TEST_F(EngineTest, AnswersARequest) {
   Create({});
   Reader reader;

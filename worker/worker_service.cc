@@ -18,6 +18,7 @@ constexpr uint64_t kLongestDrainMilliseconds = uint64_t{1000} * 60 * 60 * 24;
 
 void WriteStatistics(const engine::Statistics& statistics, v1::StatsResponse& response) {
   response.set_steps(statistics.steps);
+  response.set_progress(statistics.progress);
   response.set_requests_running(statistics.requests_running);
   response.set_requests_waiting(statistics.requests_waiting);
   response.set_sequences_running(statistics.sequences_running);

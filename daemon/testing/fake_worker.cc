@@ -3,9 +3,9 @@
 //   load_ms N           time until it serves
 //   refuse REASON       exits with 3
 //   crash_ms N          exits with 9 this long after it serves
-//   wedge 1             claims to have work and never makes a step
+//   wedge 1             claims to have work and never makes progress
 //   silent 1            never answers that it serves
-//   requests N          claims N running requests, with steps
+//   requests N          claims N running requests, with progress
 //   fingerprint F, tokenizer F
 //   stubborn 1          ignores SIGTERM
 #include <grpcpp/ext/health_check_service_server_builder_option.h>
@@ -58,7 +58,7 @@ class FakeService : public v1::Worker::Service {
     response->set_tokenizer_fingerprint(text("tokenizer"));
     response->set_requests_running(script_.contains("wedge") ? 1
                                                              : static_cast<uint32_t>(NumberIn(script_, "requests")));
-    response->set_steps(script_.contains("wedge") ? 7 : ++steps_);
+    response->set_progress(script_.contains("wedge") ? 7 : ++progress_);
     response->set_pid(getpid());
     return grpc::Status::OK;
   }
@@ -67,7 +67,7 @@ class FakeService : public v1::Worker::Service {
   const std::string model_;
   const uint64_t version_;
   const Script script_;
-  std::atomic<uint64_t> steps_ = 0;
+  std::atomic<uint64_t> progress_ = 0;
 };
 
 // The event that ends the process.

@@ -60,6 +60,9 @@ class Device {
   virtual const DeviceOptions& options() const = 0;  // with defaults resolved
   virtual cache::KvCache& cache() = 0;
   virtual std::string description() const = 0;  // "cpu avx512, 2 threads"
+  // Changes again and again while anything is computed, also within a step; asked by any thread. By this a watchdog
+  // tells a long pass from one that hangs.
+  virtual uint64_t progress() const = 0;
 
   // ---- the steps of a pass, all over the residual stream x [rows][n_embd]
   virtual void Begin(const Batch& batch) = 0;        // the batch lives until the last FinishLayer

@@ -185,7 +185,7 @@ void Core::EndPlanned(scheduler::StepPlan& plan) {
   };
   HandOver();
   for (scheduler::SequenceId id : plan.expired) end(id, DeadlineExceeded("the deadline passed before the last token"));
-  for (scheduler::SequenceId id : plan.oversized) end(id, ResourceExhausted("the sequence outgrew the KV cache"));
+  for (scheduler::SequenceId id : plan.oversized) end(id, OutOfRange("the sequence outgrew the KV cache"));
   std::erase_if(plan.work, [&](const scheduler::Work& work) {
     if (active_.contains(work.id)) return false;
     plan.shape.decode_sequences -= work.decode ? 1 : 0;
@@ -254,7 +254,10 @@ int64_t Core::HandleResults(std::span<const scheduler::Work> work, forward::Forw
 }
 
 void Core::HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result, int64_t row) {
-  for (int64_t i = 0; i < work.count; ++i) active.choice->AddPromptRow(work.first + i, result.Row(row + i));
+  for (int64_t i = 0; i < work.count; ++i) {
+    active.choice->AddPromptRow(work.first + i, result.Row(row + i));
+    rows_taken_.fetch_add(1, std::memory_order_relaxed);
+  }
   if (!work.completes || !active.choice->at_beginning()) return;
   Send(*active.request, Delta{.choice = active.choice->index(),
                               .first_prompt_token = active.request->request.prompt.front(),
@@ -281,6 +284,7 @@ bool Core::AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<flo
   leaders_.Leave(id);
   Delta delta{.choice = active.choice->index()};
   const std::optional<Finish> finish = active.choice->Advance(logits, delta);
+  rows_taken_.fetch_add(1, std::memory_order_relaxed);
   if (!delta.tokens.empty()) {
     ++statistics_.generation_tokens;
     const MonotonicTime now = clock_.Now();

@@ -8,6 +8,7 @@
 // effect before the next step.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -68,6 +69,8 @@ class Core {
   void PassDone(int64_t tokens, double seconds) { scheduler_.rates().StepDone({.prefill_tokens = tokens}, seconds); }
   const scheduler::Rates& rates() const { return scheduler_.rates(); }
   Statistics statistics() const;
+  // Results of passes that were taken, also within a step; asked by any thread.
+  uint64_t rows_taken() const { return rows_taken_.load(std::memory_order_relaxed); }
 
  private:
   static double Seconds(MonotonicTime from, MonotonicTime to) {
@@ -132,6 +135,7 @@ class Core {
   std::vector<std::vector<int32_t>> step_pieces_;  // of the step's tokens, those that lie in two parts of their text
   std::vector<RequestId> unread_;                  // their readers have fallen too far behind
   Statistics statistics_;
+  std::atomic<uint64_t> rows_taken_{0};
 };
 
 }  // namespace inferd::engine

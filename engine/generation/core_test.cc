@@ -236,7 +236,7 @@ TEST_F(CoreTest, AChoiceThatOutgrowsThePoolEndsItsRequestWithTheOtherChoices) {
   while (core_->Step()) clock_.Advance(std::chrono::milliseconds(1));
   Transcript transcript;
   transcript.Read(*queue);
-  EXPECT_EQ(transcript.end->code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(transcript.end->code(), absl::StatusCode::kOutOfRange);  // no time mends it
   EXPECT_EQ(transcript.choices.at(0).tokens.size(), 256u - 10 + 1);
   EXPECT_GT(core_->statistics().preemptions, 0u);
   EXPECT_EQ(core_->statistics().steps, static_cast<uint64_t>(model_->runs));

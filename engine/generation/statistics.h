@@ -13,6 +13,7 @@ namespace inferd::engine {
 
 struct Statistics {
   uint64_t steps = 0;
+  uint64_t progress = 0;  // as Engine::progress
   uint32_t requests_running = 0, requests_waiting = 0;
   uint32_t sequences_running = 0;  // choices of the requests that generate
   uint64_t prompt_tokens = 0, cached_prompt_tokens = 0, generation_tokens = 0;

@@ -31,6 +31,7 @@ class CpuDevice final : public Device {
   const DeviceOptions& options() const override { return options_; }
   cache::KvCache& cache() override { return *cache_; }
   std::string description() const override;
+  uint64_t progress() const override { return pool_.items_done(); }
 
   void Begin(const Batch& batch) override;
   void Embed() override;

@@ -73,13 +73,13 @@ void ThreadPool::RunJob(int64_t items, void* context, Trampoline trampoline) {
   CHECK(items <= kMaximumItems);
   context_ = context;
   trampoline_ = trampoline;
-  done_.store(0, std::memory_order_relaxed);
+  done_after_ = done_.load(std::memory_order_relaxed) + static_cast<uint32_t>(items);
   const uint32_t job = job_.load(std::memory_order_relaxed) + 1;
   ticket_.store(TicketOf(job, items), std::memory_order_release);
   job_.store(job);
   if (sleepers_.load() > 0) Wake(job_);
   TakeItems(0);
-  AwaitDone(items);
+  AwaitDone();
 }
 
 void ThreadPool::Work(int32_t thread) {
@@ -97,7 +97,8 @@ void ThreadPool::TakeItems(int32_t thread) {
     const uint64_t item = ticket & kItemMask, items = ticket >> kItemBits & kItemMask;
     if (item >= items) return;
     trampoline_(context_, static_cast<int64_t>(item), thread);
-    if (done_.fetch_add(1) + 1 == items && caller_sleeps_.load() != 0) Wake(done_);
+    const uint32_t done_after = done_after_;  // after the last item the next job may begin
+    if (done_.fetch_add(1) + 1 == done_after && caller_sleeps_.load() != 0) Wake(done_);
   }
 }
 
@@ -110,8 +111,8 @@ uint32_t ThreadPool::AwaitJob(uint32_t last_job) {
   return job;
 }
 
-void ThreadPool::AwaitDone(int64_t items) {
-  const auto all = static_cast<uint32_t>(items);
+void ThreadPool::AwaitDone() {
+  const uint32_t all = done_after_;
   if (SpinUntil([&] { return done_.load(std::memory_order_acquire) == all; })) return;
   caller_sleeps_.store(1);
   for (uint32_t done; (done = done_.load()) != all;) Sleep(done_, done);

@@ -51,6 +51,20 @@ TEST_P(Pool, WakesThreadsThatHaveGoneToSleep) {
   }
 }
 
+TEST_P(Pool, CountsItemsOfAllJobsAsTheyAreDone) {
+  ThreadPool pool(GetParam());
+  uint32_t expected = 0;
+  for (int64_t items : {1, 5, 0, 300}) {
+    pool.Run(items, [&](int64_t item, int32_t) {
+      // Items are taken in order, and each thread has one that is not done.
+      EXPECT_GE(static_cast<int64_t>(pool.items_done() - expected), item + 1 - pool.threads());
+      EXPECT_LT(static_cast<int64_t>(pool.items_done() - expected), items);
+    });
+    expected += static_cast<uint32_t>(items);
+    EXPECT_EQ(pool.items_done(), expected);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, Pool, testing::Values(1, 2, 3, 8));
 
 TEST(Pool, RunsASingleItemInTheCaller) {
