@@ -17,7 +17,8 @@ grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& con
     context.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::format("{:.0f}", milliseconds));
   }
   if (engine::IsDeadlineTooShort(status)) context.AddTrailingMetadata(kErrorCode, kDeadlineTooShort);
-  return {static_cast<grpc::StatusCode>(status.code()), std::string(MessageOf(status))};
+  const absl::Status told = engine::ToPermanent(status);
+  return {static_cast<grpc::StatusCode>(told.code()), std::string(MessageOf(told))};
 }
 
 }  // namespace inferd::worker

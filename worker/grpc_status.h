@@ -9,8 +9,9 @@
 
 namespace inferd::worker {
 
-// Where the engine told when there may be room again, the trailer says so (gRFC A6: grpc-retry-pushback-ms); another
-// one says that a deadline is too short (proto/call_metadata.h).
+// Only a refusal that time mends is RESOURCE_EXHAUSTED (refusal.h). Where the engine told when there may be room again,
+// the trailer says so (gRFC A6: grpc-retry-pushback-ms); another one says that a deadline is too short
+// (proto/call_metadata.h).
 grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& context);
 
 }  // namespace inferd::worker

@@ -11,6 +11,7 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/options.h"
+#include "engine/generation/refusal.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
 #include "worker/generation_request.h"
@@ -146,6 +147,11 @@ int64_t FileTime(const std::string& path) {
   return stat(path.c_str(), &status) == 0 ? status.st_mtim.tv_sec : 0;
 }
 
+absl::Status CheckTexts(LoadedModel& loaded) {
+  RETURN_IF_ERROR(engine::CheckTokenizer(*loaded.tokenizer, loaded.model->vocabulary_size()));
+  return LoadTemplate(loaded);
+}
+
 // Files and devices, before anything is computed.
 struct OpenedModel {
   std::unique_ptr<LoadedModel> loaded;  // without its engine
@@ -163,8 +169,8 @@ absl::StatusOr<OpenedModel> OpenModel(const config::ModelOptions& options, const
   ASSIGN_OR_RETURN(loaded.file, gguf::GgufFile::Open(options.path));
   ASSIGN_OR_RETURN(loaded.model, model::Model::Load(loaded.file));
   ASSIGN_OR_RETURN(loaded.tokenizer, tokenizer::Tokenizer::Create(*loaded.file));
-  RETURN_IF_ERROR(engine::CheckTokenizer(*loaded.tokenizer, loaded.model->vocabulary_size()));
-  RETURN_IF_ERROR(LoadTemplate(loaded));
+  // A limit that the file's texts pass is the file's fault and not a lack of memory.
+  RETURN_IF_ERROR(engine::ToPermanent(CheckTexts(loaded)));
   ASSIGN_OR_RETURN(opened.device, device::Device::Create(loaded.model, DeviceOptionsOf(options, isa, *loaded.model)));
   if (options.speculation.kind == config::SpeculationKind::kDraft) {
     absl::StatusOr<std::unique_ptr<device::Device>> draft = LoadDraft(loaded, isa);

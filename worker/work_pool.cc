@@ -5,8 +5,14 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::worker {
+namespace {
+
+constexpr double kRetrySeconds = 1;  // prompts are read fast
+
+}  // namespace
 
 WorkPool::WorkPool(int threads, size_t most_waiting)
     : most_waiting_(most_waiting), most_large_(std::max(1, threads - 1)) {
@@ -24,7 +30,10 @@ WorkPool::~WorkPool() {
 absl::Status WorkPool::Run(size_t bytes, std::function<void()> work) {
   absl::MutexLock lock(&mutex_);
   if (waiting_.size() >= most_waiting_) {
-    return ResourceExhausted("queue is full: {} requests wait for their prompts to be read", waiting_.size());
+    return engine::RefusalStatus(
+        {.reason = scheduler::RejectionReason::kQueueFull,
+         .expected_wait_seconds = kRetrySeconds,
+         .message = fmt::format("queue is full: {} requests wait for their prompts to be read", waiting_.size())});
   }
   const bool large = bytes > kLargeBytes;
   waiting_.push_back({large, std::move(work)});

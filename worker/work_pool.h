@@ -26,7 +26,8 @@ class WorkPool {
   // Everything given before is run.
   ~WorkPool();
 
-  // RESOURCE_EXHAUSTED: too much is waiting already; this will not run.
+  // RESOURCE_EXHAUSTED with a time to retry after (engine/generation/refusal.h): too much is waiting already; this will
+  // not run.
   absl::Status Run(size_t bytes, std::function<void()> work);
 
  private:

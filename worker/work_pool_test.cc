@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::worker {
 namespace {
@@ -74,7 +75,9 @@ TEST(WorkPool, RefusesMoreThanItsBound) {
                     .ok());
     begun.WaitForNotification();
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(pool.Run(1, [&] { ++runs; }).ok());
-    EXPECT_EQ(pool.Run(1, [&] { ++runs; }).code(), absl::StatusCode::kResourceExhausted);
+    const absl::Status full = pool.Run(1, [&] { ++runs; });
+    EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(engine::ToPermanent(full), full) << "time mends it";
     release.Notify();
   }
   EXPECT_EQ(runs, 2) << "what was refused does not run";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/generation/refusal.h"
 
 namespace inferd::engine {
 namespace {
@@ -148,7 +149,7 @@ void Choice::Slide() {
 Finish Choice::Fail(absl::Status status, Delta& delta) {
   Finish finish = End(FinishReason::kError, delta);
   finish.error = MessageOf(status);
-  finish.error_code = status.code();
+  finish.error_code = ToPermanent(status).code();
   return finish;
 }
 

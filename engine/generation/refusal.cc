@@ -28,6 +28,11 @@ std::optional<double> RetryAfterSeconds(const absl::Status& status) {
   return std::stod(std::string(*payload));
 }
 
+absl::Status ToPermanent(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status) || RetryAfterSeconds(status)) return status;
+  return InvalidArgument("{}", MessageOf(status));
+}
+
 const char* ReasonName(scheduler::RejectionReason reason) {
   return reason == scheduler::RejectionReason::kDeadline ? "deadline_too_short" : "queue_full";
 }

@@ -17,6 +17,10 @@ absl::Status RefusalStatus(const scheduler::Rejection& rejection);
 // Seconds after which a refused request may find room; nullopt if the status does not tell.
 std::optional<double> RetryAfterSeconds(const absl::Status& status);
 
+// What a client is to be told: RESOURCE_EXHAUSTED means "later" to it, so where a limit was passed that no time mends
+// (of a template's steps, of a grammar's ambiguity) the status becomes INVALID_ARGUMENT. Refusals stay what they are.
+absl::Status ToPermanent(const absl::Status& status);
+
 // Whether a request was refused because what it has to wait for, or its prompt, takes longer than its deadline leaves.
 bool IsDeadlineTooShort(const absl::Status& status);
 

@@ -25,6 +25,17 @@ TEST(Refusal, TellsADeadlineThatCannotBeMetFromAFullQueue) {
   EXPECT_FALSE(IsDeadlineTooShort(absl::DeadlineExceededError("passed")));
 }
 
+// Of all that ends a request, only what time mends may say "later".
+TEST(Refusal, OnlyARefusalAsksToTryAgain) {
+  const absl::Status refusal = RefusalStatus(
+      {.reason = scheduler::RejectionReason::kQueueFull, .expected_wait_seconds = 1, .message = "queue is full"});
+  EXPECT_EQ(ToPermanent(refusal), refusal);
+  EXPECT_EQ(ToPermanent(ResourceExhausted("constraint: too ambiguous")), InvalidArgument("constraint: too ambiguous"));
+  for (const absl::Status& other : {absl::OkStatus(), Unavailable("draining"), OutOfRange("too long")}) {
+    EXPECT_EQ(ToPermanent(other), other);
+  }
+}
+
 TEST(Refusal, OtherErrorsDoNotTell) {
   EXPECT_EQ(RetryAfterSeconds(absl::ResourceExhaustedError("the sequence outgrew the KV cache")), std::nullopt);
   EXPECT_EQ(RetryAfterSeconds(absl::OkStatus()), std::nullopt);
