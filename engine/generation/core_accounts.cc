@@ -51,7 +51,12 @@ scheduler::Load Core::load() const {
   scheduler::Load load = scheduler_.load();
   load.waiting_requests = static_cast<int64_t>(waiting_.size());
   for (const RequestId id : waiting_) {
-    ++load.classes[static_cast<size_t>(requests_.at(id)->request.priority)].waiting_requests;
+    const Request& request = *requests_.at(id);
+    const int64_t choices = ArrivalOf(request).choices();
+    scheduler::ClassLoad& its_class = load.classes[static_cast<size_t>(request.request.priority)];
+    ++its_class.waiting_requests;
+    its_class.waiting_choices += choices;
+    load.waiting_choices += choices;
   }
   return load;
 }

@@ -108,14 +108,18 @@ void Embedder::AddTo(scheduler::Load& load, MonotonicTime now, const Job* but) c
     if (job.get() == but) continue;
     ++requests;
     not_begun += job->begun ? 0 : 1;
-    load.classes[static_cast<size_t>(job->TurnPriority(now))].waiting_requests += job->begun ? 0 : 1;
+    scheduler::ClassLoad& its_class = load.classes[static_cast<size_t>(job->TurnPriority(now))];
+    its_class.waiting_requests += job->begun ? 0 : 1;
+    its_class.waiting_choices += job->begun ? 0 : 1;
     load.embedding_tokens += job->tokens_left;
     load.embeddings[static_cast<size_t>(job->TurnPriority(now))].Add(job->tokens_left);
   }
   load.embedding_requests += requests;
   // All begin soon, however many there are: those beyond what a pass can hold count as waiting, so that they are
   // bounded.
-  load.waiting_requests += std::max(not_begun, requests - static_cast<int64_t>(kMostSequences));
+  const int64_t waiting = std::max(not_begun, requests - static_cast<int64_t>(kMostSequences));
+  load.waiting_requests += waiting;
+  load.waiting_choices += waiting;
 }
 
 scheduler::Load Embedder::LoadBeside(scheduler::Load others, MonotonicTime now) const {

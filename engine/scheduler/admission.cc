@@ -28,13 +28,16 @@ std::optional<Rejection> CheckAdmission(const QueueLimits& limits, const Load& l
   if (arrival.resumed) return std::nullopt;
   const double wait = ExpectedWaitSeconds(limits, load, arrival, rates);
   // What has a worse priority takes no room from it.
-  int64_t requests = load.waiting_requests, waiting = load.prefill_tokens + load.embedding_tokens;
+  int64_t choices = load.waiting_choices, waiting = load.prefill_tokens + load.embedding_tokens;
   for (size_t i = static_cast<size_t>(arrival.priority) + 1; i < load.classes.size(); ++i) {
-    requests -= load.classes[i].waiting_requests;
+    choices -= load.classes[i].waiting_choices;
     waiting -= load.classes[i].prompts.tokens() + load.embeddings[i].tokens();
   }
-  if (!load.Begins(arrival, limits) && requests >= limits.max_requests) {
-    return FullQueue(wait, fmt::format("{} requests are waiting", requests));
+  // One with more choices than the queue has places waits alone.
+  const bool alone = choices <= 0 && limits.max_requests > 0;
+  if (!alone && !load.Begins(arrival, limits) && choices + arrival.choices() > limits.max_requests) {
+    return FullQueue(wait, fmt::format("{} requests are waiting, {} more exceed the limit of {}", choices,
+                                       arrival.choices(), limits.max_requests));
   }
   if (limits.max_tokens > 0 && waiting > 0 && waiting + arrival.tokens > limits.max_tokens) {
     return FullQueue(wait, fmt::format("{} prompt tokens are waiting, {} more exceed the limit of {}", waiting,

@@ -47,7 +47,7 @@ TEST(Admission, RefusesNobodyForAGuess) {
 }
 
 TEST(Admission, RefusesAFullQueue) {
-  const Load load{.waiting_requests = 256, .running_sequences = 32, .waiting_sequences = 256};
+  const Load load{.waiting_requests = 256, .waiting_choices = 256, .running_sequences = 32, .waiting_sequences = 256};
   const auto rejection = CheckAdmission({.max_requests = 256, .max_wait_seconds = 0}, load, {.tokens = 1}, Measured());
   ASSERT_TRUE(rejection);
   EXPECT_EQ(rejection->reason, RejectionReason::kQueueFull);
@@ -73,7 +73,12 @@ TEST(Admission, TakesWhatHasAPlaceAndSoManyMore) {
   EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, Running(3, 10), arrival), 1 + 5);
   EXPECT_EQ(
       TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 3, .blocks = 6}),
-      1 + 5);
+      1 + 1)
+      << "each choice is one of those that wait";
+  EXPECT_EQ(
+      TakeUntilRefused({.max_requests = 5, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 7, .blocks = 14}),
+      1 + 1)
+      << "what is larger than the queue waits alone";
   EXPECT_EQ(
       TakeUntilRefused({.max_requests = 0, .max_sequences = 4}, empty, {.tokens = 10, .sequences = 9, .blocks = 18}), 1)
       << "more choices than places are no reason to refuse an idle engine's only request";
@@ -83,7 +88,7 @@ TEST(Admission, WithoutPagesARequestWaitsThoughThereAreFreePlaces) {
   const Load empty{.free_blocks = 10};
   EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 8}, empty, {.tokens = 100, .blocks = 4}), 2 + 5);
   Load blocked = Running(2, 10);
-  blocked.waiting_requests = blocked.waiting_sequences = 1;
+  blocked.waiting_requests = blocked.waiting_choices = blocked.waiting_sequences = 1;
   EXPECT_EQ(TakeUntilRefused({.max_requests = 5, .max_sequences = 8}, blocked, {.tokens = 10, .blocks = 2}), 4)
       << "nobody passes the one that waits for pages";
 }
@@ -137,7 +142,7 @@ TEST(Admission, AResumedRequestIsNotRefusedForItsWait) {
 
 TEST(Admission, AResumedRequestIsNotRefusedForAFullQueue) {
   Load load = Running(32, 10);
-  load.waiting_requests = load.waiting_sequences = 256;
+  load.waiting_requests = load.waiting_choices = load.waiting_sequences = 256;
   load.prefill_tokens = 10000;
   const QueueLimits limits{.max_requests = 256, .max_tokens = 4000};
   EXPECT_TRUE(CheckAdmission(limits, load, {.tokens = 1000}, Measured()));

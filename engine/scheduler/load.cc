@@ -39,8 +39,12 @@ bool Load::Begins(const Arrival& arrival, const QueueLimits& limits) const {
 void Load::Add(const Arrival& arrival, const QueueLimits& limits) {
   const bool begins = Begins(arrival, limits);
   const auto priority = static_cast<size_t>(arrival.priority);
-  waiting_requests += begins ? 0 : 1;
-  classes[priority].waiting_requests += begins ? 0 : 1;
+  if (!begins) {
+    ++waiting_requests;
+    ++classes[priority].waiting_requests;
+    waiting_choices += arrival.choices();
+    classes[priority].waiting_choices += arrival.choices();
+  }
   if (arrival.embeds) {
     ++embedding_requests;
     embedding_tokens += arrival.tokens;

@@ -14,7 +14,7 @@
 namespace inferd::scheduler {
 
 struct QueueLimits {
-  int64_t max_requests = 256;    // waiting
+  int64_t max_requests = 256;    // waiting, each counted with its choices
   int64_t max_tokens = 0;        // prompt tokens waiting; 0: no bound
   double max_wait_seconds = 30;  // 0: no bound
   int64_t max_sequences = 32;    // running at once
@@ -32,6 +32,8 @@ struct Arrival {
   bool resumed = false;  // its client has part of the answer: it is never refused
   MonotonicTime now;
   std::optional<MonotonicTime> deadline;
+
+  int64_t choices() const { return sequences > 1 ? sequences : 1; }  // as the queue counts them
 };
 
 // Prompts, or texts to embed, that are not computed yet: how many there are of each size, sizes in powers of two.
@@ -54,7 +56,7 @@ class PromptSizes {
 
 // What has one priority, as it is now.
 struct ClassLoad {
-  int64_t waiting_requests = 0;                       // of Load::waiting_requests
+  int64_t waiting_requests = 0, waiting_choices = 0;  // of Load's
   int64_t waiting_sequences = 0, waiting_blocks = 0;  // blocks: that they need
   int64_t running_sequences = 0, running_blocks = 0;  // that they hold
   PromptSizes prompts;                                // of both
@@ -67,6 +69,7 @@ struct Load {
   };
 
   int64_t waiting_requests = 0;  // that have not begun
+  int64_t waiting_choices = 0;   // of these; 1 of a request to embed
   int64_t running_sequences = 0, decoding_sequences = 0;
   int64_t waiting_sequences = 0;
   int64_t embedding_requests = 0;  // waiting or not

@@ -150,7 +150,10 @@ class RandomLoad {
   void Arrive() {
     const SequenceSpec spec = RandomSpec();
     Load load = scheduler_.load();
-    for (const auto& [id, request] : requests_) load.waiting_requests += scheduler_.Find(id)->admitted ? 0 : 1;
+    for (const auto& [id, request] : requests_) {
+      load.waiting_requests += scheduler_.Find(id)->admitted ? 0 : 1;
+      load.waiting_choices = load.waiting_requests;
+    }
     const Arrival arrival{.tokens = spec.tokens,
                           .blocks = memory_.BlocksFor(spec.tokens) + 1,
                           .first_blocks = memory_.BlocksFor(spec.tokens) + 1,

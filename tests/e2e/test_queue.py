@@ -51,6 +51,21 @@ def test_as_many_wait_as_may(tmp_path, model_path, protos):
                 call.cancel()
 
 
+def test_each_choice_is_one_that_waits(tmp_path, model_path, protos):
+    with start(tmp_path, model_path, protos, places=1, max_requests=8, max_wait="0s") as worker:
+        running = worker.stub.Generate(endless(protos.inference))
+        assert next(running).HasField("accepted")
+        eight = endless(protos.inference)
+        eight.choices = 8
+        waiting = worker.stub.Generate(eight)
+        wait_for(lambda: worker.stats().requests_waiting == 1, what="the waiting request")
+        error = first_event(worker.stub.Generate(endless(protos.inference, 1)))
+        assert isinstance(error, grpc.RpcError) and error.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "8 requests are waiting, 1 more exceed the limit of 8" in error.details()
+        waiting.cancel()
+        running.cancel()
+
+
 def test_who_has_waited_too_long_is_refused_before_it_is_accepted(tmp_path, model_path, protos):
     # Nothing is known of how much the first will generate when the second comes; 128 tokens are expected.
     with start(tmp_path, model_path, protos, places=1, max_wait="3s") as worker:
