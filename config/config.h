@@ -85,6 +85,10 @@ struct EngineOptions {
   bool blas = false;
 };
 
+// What happens when a model's file is overwritten in place, under the worker that has mapped it. kReload: the new file
+// takes its place, or the model stops serving if it cannot; kRefuse: it stops serving; kWarn: the log tells.
+enum class FileChange { kReload, kRefuse, kWarn };
+
 struct ModelOptions {
   std::string name;
   std::string path;
@@ -114,6 +118,7 @@ struct ModelOptions {
   uint64_t memory_limit = 0;
   // Neither unloaded when idle nor to make room for another model.
   bool pinned = false;
+  FileChange on_file_change = FileChange::kReload;
 };
 
 struct AuthOptions {

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 2> kCacheTypes = {"f16", "q8_0"};
 constexpr std::array<std::string_view, 3> kChatTemplates = {"file", "chatml", "llama2"};
 constexpr std::array<std::string_view, 3> kSpeculationKinds = {"off", "ngram", "draft"};
 constexpr std::array<std::string_view, 2> kOverflows = {"stop", "slide"};
+constexpr std::array<std::string_view, 3> kFileChanges = {"reload", "refuse", "warn"};
 constexpr std::array<std::string_view, 4> kLogLevels = {"debug", "info", "warning", "error"};
 constexpr std::array<std::string_view, 2> kLogFormats = {"json", "text"};
 
@@ -91,8 +92,8 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   });
   v.Number({"threads", "Threads that compute; 0: the cores this process may use."}, o.threads, {0, 1024});
   v.Section({"queue", "Requests that wait for a place."}, [&o](Visitor& queue) {
-    queue.Number({"max_requests", "Requests that wait; more are refused with 429."}, o.queue.max_requests,
-                 {0, 1'000'000});
+    queue.Number({"max_requests", "Requests that wait, each counted with its choices; more are refused with 429."},
+                 o.queue.max_requests, {0, 1'000'000});
     queue.Number({"max_tokens", "Prompt tokens that wait, more are refused with 429; 0: any number."},
                  o.queue.max_tokens, {0, 1u << 30});
     queue.Duration({"max_wait", "A request that is expected to wait longer, or has, is refused with 429; 0: never."},
@@ -121,6 +122,12 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   v.Duration({"idle_unload", "Unloaded after this time without a request, loaded again at the next; 0: never."},
              o.idle_unload, {0, 30 * kDayMs});
   v.Flag({"pinned", "Never unloaded to save memory."}, o.pinned);
+  VisitChoice(
+      v,
+      {"on_file_change",
+       "When its file is overwritten in place: reload it, refuse requests until an operator reloads it, or only "
+       "warn in the log."},
+      o.on_file_change, kFileChanges);
 }
 
 void VisitAuth(AuthOptions& o, Visitor& v) {

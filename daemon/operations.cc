@@ -89,6 +89,7 @@ RunningState Operations::Running() const {
     options.preload = model->options.preload;
     options.idle_unload = model->options.idle_unload;
     options.pinned = model->options.pinned;
+    options.on_file_change = model->options.on_file_change;
     running.models[name] = {.options = options,
                             .file = current->file,
                             .failed = current->process->state() == WorkerState::kFailed,

@@ -20,6 +20,7 @@ std::string PrintedForWorker(const ModelOptions& model) {
   config.models[0].preload = defaults.preload;
   config.models[0].idle_unload = defaults.idle_unload;
   config.models[0].pinned = defaults.pinned;
+  config.models[0].on_file_change = defaults.on_file_change;
   return PrintConfig(config);
 }
 
@@ -82,11 +83,12 @@ void PlanModel(const RunningModel* running, const ModelOptions& next, const File
   if (other_kernels) return start("replaced, instruction_set changed");
   const ModelOptions& was = running->options;
   const bool other_aliases = was.aliases != next.aliases;
-  const bool other_loading =
-      was.preload != next.preload || was.idle_unload != next.idle_unload || was.pinned != next.pinned;
+  const bool other_loading = was.preload != next.preload || was.idle_unload != next.idle_unload ||
+                             was.pinned != next.pinned || was.on_file_change != next.on_file_change;
   if (other_aliases || other_loading) plan.rollout.renames.push_back(next);
   if (other_aliases) plan.changes.push_back(fmt::format("{}: aliases changed", next.name));
-  if (other_loading) plan.changes.push_back(fmt::format("{}: preload, idle_unload or pinned changed", next.name));
+  if (other_loading)
+    plan.changes.push_back(fmt::format("{}: preload, idle_unload, pinned or on_file_change changed", next.name));
   if (running->failed) {
     plan.retries.push_back(next.name);
     plan.changes.push_back(fmt::format("{}: had failed, started again", next.name));

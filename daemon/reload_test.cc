@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"WhenItIsLoaded",
              "models: [{name: a, path: /m/a.gguf, aliases: [x], pinned: true}, {name: b, path: /m/b.gguf, preload: "
              "false, idle_unload: 1h}]",
-             {"a: preload, idle_unload or pinned changed", "b: preload, idle_unload or pinned changed"}},
+             {"a: preload, idle_unload, pinned or on_file_change changed",
+              "b: preload, idle_unload, pinned or on_file_change changed"}},
         Case{"AddedForLater",
              "models: [{name: a, path: /m/a.gguf, aliases: [x]}, {name: b, path: /m/b.gguf}, {name: c, path: /m/c, "
              "preload: false}]",

@@ -18,6 +18,7 @@
 #include "daemon/child_plans.h"
 #include "daemon/control_groups.h"
 #include "daemon/event_loop.h"
+#include "daemon/file_watch.h"
 #include "daemon/fleet.h"
 #include "daemon/gateway_keeper.h"
 #include "daemon/on_demand.h"
@@ -46,6 +47,7 @@ struct Supervisor::Impl {
   std::unique_ptr<CanaryWatch> canaries;
   std::unique_ptr<GatewayKeeper> gateway;
   std::unique_ptr<Operations> operations;
+  std::unique_ptr<FileWatch> file_watch;
   std::unique_ptr<AdminServer> admin_server;
   std::unique_ptr<ServiceManager> manager = std::make_unique<ServiceManager>();
   Phase phase = Phase::kStarting;
@@ -131,6 +133,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
       .replace_gateway = [this](auto done) { gateway->Replace(config.supervisor.drain, std::move(done)); },
       .gateway_pid = [this] { return gateway->pid(); },
       .gateway_program = GatewayProgram(options.programs)});
+  file_watch = std::make_unique<FileWatch>(*loop, *fleet, *operations);
   ASSIGN_OR_RETURN(admin_server, AdminServer::Start(supervisor, admin.get(), config));
   loop->WatchReadable(signals.get(), [this] { OnSignals(); });
   return absl::OkStatus();
@@ -162,6 +165,7 @@ int Supervisor::Run() {
   if (const auto interval = ServiceManager::WatchdogInterval()) impl_->FeedWatchdog(*interval);
   impl_->StartModels();
   impl_->gateway->Start();
+  impl_->file_watch->Start();
   impl_->OnChange();
   impl_->loop->Run();
   const config::ListenOptions& listen = impl_->config.listen;
