@@ -72,10 +72,10 @@ struct Gateway::Parts {
         upstream{routes, workers, poison, gate, metrics},
         metrics_page(metrics, upstream, admin, config.auth.metrics_for_all),
         bodies(config.limits.all_bodies),
-        app(Serving{upstream, metrics, &bodies}, *access, metrics_page),
+        app(Serving{upstream, metrics, &bodies, access.get()}, *access, metrics_page),
         pool(IoThreads()),
         server(pool, app, MakeHttpOptions(config.limits, bodies)),
-        public_server(pool, Serving{upstream, metrics, &bodies}, *access,
+        public_server(pool, Serving{upstream, metrics, &bodies, access.get()}, *access,
                       {.max_message_bytes = config.limits.body, .idle_timeout = config.limits.idle_timeout}),
         refresher(pool.At(0), *access) {
     upstream.load_wait = config.supervisor.load_wait;

@@ -91,7 +91,7 @@ absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_
   ASSIGN_OR_RETURN(std::shared_ptr<const config::ApiKey> key, FindKey(authorization, group));
   uint32_t per_minute = key != nullptr ? key->requests_per_minute.value_or(requests_per_minute_) : requests_per_minute_;
   if (per_minute > 0) {
-    if (auto wait = limiter_.Take(key != nullptr ? "key " + key->name : "peer " + group, per_minute)) {
+    if (auto wait = limiter_.Take(NameOf(key.get(), group), per_minute)) {
       return RateLimited(fmt::format("more than {} requests per minute", per_minute), *wait);
     }
   }
@@ -102,6 +102,16 @@ void Access::Recognize(Exchange& exchange) {
   const auto key = FindKey(exchange.request.Header("authorization"), AddressGroup(exchange.PeerHost()));
   if (key.ok()) exchange.key = *key;
   exchange.may_see_models = key.ok() || ready_for_all_;
+}
+
+std::string Access::NameOf(const config::ApiKey* key, const std::string& group) {
+  return key != nullptr ? "key " + key->name : "peer " + group;
+}
+
+void Access::CountAnswers(const config::ApiKey* key, const std::string& peer, uint64_t answers) {
+  constexpr uint64_t kMost = 1'000'000;
+  if (answers <= 1) return;
+  limiter_.Charge(NameOf(key, AddressGroup(peer)), static_cast<uint32_t>(std::min(answers - 1, kMost)));
 }
 
 absl::Status Access::Admit(Exchange& exchange) {

@@ -35,6 +35,8 @@ class Access {
 
   // Of a request that needs no key: puts one that is right into the exchange, and whether it may be told of models.
   void Recognize(Exchange& exchange);
+  // A request of this key or address that was let through counts as so many: one for each answer that it asks for.
+  void CountAnswers(const config::ApiKey* key, const std::string& peer, uint64_t answers);
 
   // Reads the keys file again if it changed.
   void Refresh();
@@ -45,6 +47,8 @@ class Access {
   // Null where no key is asked for. UNAUTHENTICATED; RESOURCE_EXHAUSTED after too many wrong ones.
   absl::StatusOr<std::shared_ptr<const config::ApiKey>> FindKey(std::string_view authorization,
                                                                 const std::string& group);
+  // Whose rate it is.
+  static std::string NameOf(const config::ApiKey* key, const std::string& group);
 
   const std::string keys_file_;
   const bool ready_for_all_;

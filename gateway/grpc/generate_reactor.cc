@@ -94,6 +94,7 @@ absl::Status GenerateReactor::Read(State& state) {
   ASSIGN_OR_RETURN(*request.mutable_model(), state.call.Resolve(request.model()));
   RETURN_IF_ERROR(CheckDeadline(request));
   RETURN_IF_ERROR(CheckResumeTokens(request));
+  state.call.CountAnswers(state.access, request.choices());
   request.set_request_id(state.call.id());
   request.set_cache_salt(CacheSaltOf(state.call.key(), request.cache_salt()));
   return absl::OkStatus();

@@ -57,6 +57,10 @@ absl::StatusOr<std::string> GrpcRequest::Resolve(const std::string& named) {
   return record_.model;
 }
 
+void GrpcRequest::CountAnswers(Access& access, uint64_t answers) const {
+  access.CountAnswers(key_.get(), PeerHost(context_.peer()), answers);
+}
+
 grpc::Status GrpcRequest::End(const absl::Status& status) {
   ApiError error;
   if (!status.ok()) error = NoteError(status, id_, record_);

@@ -41,6 +41,8 @@ class GrpcRequest {
   // The model's name; see ResolveModel for the errors.
   absl::StatusOr<std::string> Resolve(const std::string& named);
   bool MaySee(const std::string& model) const;
+  // The request asks for so many answers, which count in its rate.
+  void CountAnswers(Access& access, uint64_t answers) const;
 
   // The status for the client, with what to retry after in the trailer; also writes log line and metrics.
   grpc::Status End(const absl::Status& status);

@@ -23,6 +23,12 @@ std::optional<Milliseconds> RateLimiter::Take(const std::string& who, uint32_t p
   return Milliseconds(static_cast<int64_t>(std::ceil((1 - bucket.tokens) / per_second * 1000)));
 }
 
+void RateLimiter::Charge(const std::string& who, uint32_t requests) {
+  absl::MutexLock lock(&mutex_);
+  const auto bucket = buckets_.find(who);
+  if (bucket != buckets_.end()) bucket->second.tokens -= requests;
+}
+
 void RateLimiter::ForgetFull(MonotonicTime now) {
   absl::erase_if(buckets_, [now](const auto& entry) {
     const Bucket& bucket = entry.second;

@@ -21,6 +21,9 @@ class RateLimiter {
   // Takes one request of `who`, of whom `per_minute` (> 0) are allowed. Otherwise the time until the next one is.
   std::optional<Milliseconds> Take(const std::string& who, uint32_t per_minute);
 
+  // Takes more of one that was let through, beyond what there is if need be: who took much waits for it later.
+  void Charge(const std::string& who, uint32_t requests);
+
   // Full buckets are forgotten when there are more than this many.
   static constexpr size_t kMaxBuckets = 100'000;
 

@@ -20,6 +20,21 @@ TEST(RateLimiter, AllowsAMinutesWorthThenSaysWhen) {
   EXPECT_TRUE(limiter.Take("a", 60));
 }
 
+// The answers of a request that asks for several: it is let through, and what it took beyond its share is waited for.
+TEST(RateLimiter, WhatIsChargedLaterIsWaitedFor) {
+  FakeClock clock;
+  RateLimiter limiter(clock);
+  EXPECT_FALSE(limiter.Take("a", 60));
+  limiter.Charge("a", 127);
+  EXPECT_EQ(limiter.Take("a", 60), milliseconds((1 + 128 - 60) * 1000));
+  EXPECT_FALSE(limiter.Take("b", 60));
+  clock.Advance(milliseconds(69'000));
+  EXPECT_FALSE(limiter.Take("a", 60));
+  EXPECT_TRUE(limiter.Take("a", 60));
+  limiter.Charge("nobody", 5);
+  EXPECT_FALSE(limiter.Take("nobody", 1));
+}
+
 TEST(RateLimiter, IsNotMovedByAClockJump) {
   FakeClock clock;
   RateLimiter limiter(clock);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/auth/access.h"
 #include "gateway/openai/errors.h"
 #include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
@@ -85,9 +86,12 @@ Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vect
   options.sticky = StickyOf(exchange.key.get(), common.user);
   options.request_id = exchange.request_id;
   if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
+  uint64_t answers = 0;
   for (v1::GenerateRequest& request : requests) {
+    answers += std::max(1u, request.choices());
     request.set_cache_salt(CacheSaltOf(exchange.key.get(), request.cache_salt()));
   }
+  if (serving.access != nullptr) serving.access->CountAnswers(exchange.key.get(), exchange.PeerHost(), answers);
   GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
   exchange.OnClientGone([&set] { set.Cancel(); });
   TokenTimes times(serving.metrics, exchange.record, exchange.arrived);

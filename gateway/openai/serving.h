@@ -17,6 +17,7 @@ struct ApiKey;
 
 namespace inferd::gateway {
 
+class Access;
 class ByteBudget;
 class GatewayMetrics;
 
@@ -25,6 +26,8 @@ struct Serving {
   GatewayMetrics& metrics;
   // Of the bodies of all requests; null: no bound.
   ByteBudget* bodies = nullptr;
+  // Counts what clients ask for; null: nobody does.
+  Access* access = nullptr;
   // A stream without events gets a comment line so often.
   std::chrono::milliseconds keep_alive{15'000};
 };

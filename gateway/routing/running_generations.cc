@@ -25,6 +25,11 @@ void RunningGenerations::EndAll(const absl::Status& why) {
   }
 }
 
+absl::Status RunningGenerations::ended() {
+  absl::MutexLock lock(&mutex_);
+  return ended_;
+}
+
 void RunningGenerations::Post(const std::weak_ptr<Entry>& entry, const Executor& executor, const absl::Status& why) {
   boost::asio::post(executor, [entry, why] {
     if (const auto alive = entry.lock()) alive->end(why);

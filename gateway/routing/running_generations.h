@@ -1,4 +1,5 @@
-// The generations of all threads, so that those that are left can be told when the time for them is over.
+// The generations and unary calls of all threads, so that those that are left can be told when the time for them is
+// over.
 //
 //   auto entry = running.Add(executor, [this](const absl::Status& why) { EndWith(why); });   // gone with the entry
 //   running.EndAll(absl::UnavailableError("the daemon ends"));
@@ -23,6 +24,8 @@ class RunningGenerations {
   std::shared_ptr<void> Add(const Executor& executor, End end);
   // Also those that are added later, at once.
   void EndAll(const absl::Status& why);
+  // What EndAll was told; OK before.
+  absl::Status ended();
 
  private:
   struct Entry {

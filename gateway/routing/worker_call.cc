@@ -33,6 +33,7 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> FindWorker(Upstream& ups
     std::shared_ptr<const RouteTable> table = upstream.routes.Current();
     const ModelRoute* route = table->Find(call.model);
     if (route == nullptr) co_return NotFound("the model '{}' does not exist", call.model);
+    if (absl::Status over = upstream.running.ended(); !over.ok()) co_return over;
     if (const VersionRoute* version = PickVersion(*route, call.sticky)) {
       co_return upstream.workers.Get(version->address);
     }
@@ -72,12 +73,13 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> CallTries::NextWorker() 
       if (absl::Status allowed = upstream_.poison.Check(*call_.request); !allowed.ok()) co_return allowed;
       co_return worker;
     }
-    co_await upstream_.gate.WaitForTurn(key, executor_, call_.deadline, std::make_shared<Signal>(executor_));
+    co_await upstream_.gate.WaitForTurn(key, executor_, call_.deadline, wake_);
   }
 }
 
 std::optional<absl::Status> CallTries::AfterEnd(const CallEnd& end) {
   LeaveGate();
+  if (!ended_.ok()) return ended_;
   // A worker that drains or loads leaves it to another.
   const bool turned_away =
       end.outcome == CallOutcome::kAnswered && absl::IsUnavailable(end.status) && !upstream_.shutting_down;
@@ -90,6 +92,12 @@ std::optional<absl::Status> CallTries::AfterEnd(const CallEnd& end) {
   give_up_.reset();
   if (!blame_.Add(end.begun)) return std::nullopt;
   return upstream_.poison.Add(*call_.request);
+}
+
+void CallTries::EndWith(const absl::Status& why) {
+  ended_ = why;
+  if (const auto context = context_.lock()) context->TryCancel();
+  wake_->Notify();
 }
 
 void CallTries::LeaveGate() {

@@ -1,5 +1,6 @@
 // A unary call to whichever worker serves a model, again on the next one if it died. A request under which two die
-// while they work on it ends with INTERNAL and is refused for a while.
+// while they work on it ends with INTERNAL and is refused for a while. When the time for requests under way is over
+// (upstream.running), it ends with that status.
 //
 //   absl::StatusOr<v1::TokenizeResponse> answer = co_await CallModel<v1::TokenizeResponse>(
 //       upstream, {.model = "chat", .request = &request, .deadline = deadline, .request_id = id}, executor,
@@ -48,22 +49,34 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> FindWorker(Upstream& ups
 class CallTries {
  public:
   CallTries(Upstream& upstream, const ModelCall& call, Executor executor)
-      : upstream_(upstream), call_(call), executor_(std::move(executor)) {}
+      : upstream_(upstream),
+        call_(call),
+        executor_(std::move(executor)),
+        running_(upstream.running.Add(executor_, [this](const absl::Status& why) { EndWith(why); })) {}
   ~CallTries() { LeaveGate(); }
   CallTries(const CallTries&) = delete;
   CallTries& operator=(const CallTries&) = delete;
 
   // The worker to try next, as FindWorker(). A request that may have killed has its turn alone.
   Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> NextWorker();
+  // The try that begins now.
+  void Begin(std::weak_ptr<grpc::ClientContext> context) { context_ = std::move(context); }
   // What to end with after a try that failed so; nothing: it is tried again.
   std::optional<absl::Status> AfterEnd(const CallEnd& end);
 
  private:
   void LeaveGate();
+  void EndWith(const absl::Status& why);
 
   Upstream& upstream_;
   const ModelCall& call_;
   const Executor executor_;
+  // Why it is to end, from outside; OK: it is not.
+  absl::Status ended_;
+  // Of the newest try.
+  std::weak_ptr<grpc::ClientContext> context_;
+  // Ends the wait for its turn.
+  const std::shared_ptr<Signal> wake_ = std::make_shared<Signal>(executor_);
   // Of the newest try; null: there was none.
   std::shared_ptr<const RouteTable> routed_by_;
   DeathBlame blame_;
@@ -71,6 +84,7 @@ class CallTries {
   std::optional<TimePoint> give_up_;
   // Key of the gate that this call holds; empty: none.
   std::string gate_held_;
+  const std::shared_ptr<void> running_;
 };
 
 template <typename Response, typename StartFunction>
@@ -82,6 +96,7 @@ Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Exe
     if (!worker.ok()) co_return worker.status();
     auto start_there = [&](const std::shared_ptr<grpc::ClientContext>& context, Response* response,
                            std::function<void(grpc::Status)> done) {
+      tries.Begin(context);
       start(**worker, context, response, std::move(done));
     };
     CallResult<Response> result =

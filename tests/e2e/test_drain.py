@@ -1,4 +1,5 @@
 """What clients get while a gateway or the whole daemon finishes what it has begun."""
+import concurrent.futures
 import http.client
 import json
 import signal
@@ -8,7 +9,7 @@ import time
 import grpc
 import openai
 import pytest
-from daemon import wait_for
+from daemon import samples, wait_for
 from gateway import Gateway
 
 JSON = {"Content-Type": "application/json"}
@@ -56,6 +57,10 @@ def check_refusals(http_port, grpc_address, model, kept, protos):
             assert "grpc-retry-pushback-ms" in dict(refused.value.trailing_metadata())
 
 
+def samples_of(daemon, name):
+    return sum(value for series, value in samples(daemon).items() if series.startswith(name))
+
+
 def refused(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
@@ -81,6 +86,30 @@ def test_new_requests_are_refused_while_the_daemon_ends(own_daemon, protos):
         last = chunk
     assert last.choices[0].finish_reason == "length"
     wait_for(lambda: refused(own_daemon.http_port), 5, "the end of the listener")
+    assert own_daemon.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("over", ["http", "grpc"])
+def test_every_call_ends_with_a_status_where_the_drain_is_too_short_for_it(own_daemon, protos, over):
+    own_daemon.stop()
+    own_daemon.extra = {"supervisor": {"drain": "2s"}}
+    own_daemon.write_config()
+    own_daemon.start()
+    texts = ["word " * 1500] * 400  # minutes of work
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, grpc.insecure_channel(own_daemon.grpc) as channel:
+        if over == "http":
+            ended = pool.submit(own_daemon.post, "/v1/embeddings", {"model": "smollm2", "input": texts})
+        else:
+            pb = protos.inference
+            request = pb.EmbedRequest(model="smollm2", inputs=[pb.EmbedInput(text=text) for text in texts])
+            ended = protos.inference_grpc.InferenceStub(channel).Embed.future(request)
+        wait_for(lambda: samples_of(own_daemon, "inferd_requests_running{") == 1, 30, "a running request")
+        own_daemon.process.send_signal(signal.SIGTERM)
+        if over == "http":
+            status, body = ended.result()
+            assert status == 503 and "shutting down" in body["error"]["message"], (status, body)
+        else:
+            assert ended.code() == grpc.StatusCode.UNAVAILABLE and "shutting down" in ended.details(), ended.details()
     assert own_daemon.process.wait(20) == 0
 
 
