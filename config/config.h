@@ -122,14 +122,10 @@ struct ModelOptions {
 };
 
 struct AuthOptions {
-  // Empty: no key is asked for.
-  std::string keys_file;
-  // Of an address a minute, before its keys are not looked at any more; 0: any number.
-  uint32_t wrong_keys_per_minute = 30;
-  // Whether /ready names the models to those who present no right key.
-  bool ready_for_all = false;
-  // Whether a key that is limited to some models reads the metrics of all.
-  bool metrics_for_all = false;
+  std::string keys_file;                // empty: no key is asked for
+  uint32_t wrong_keys_per_minute = 30;  // of an address, which then waits; 0: any number
+  bool ready_for_all = false;           // /ready names models also to those without a right key
+  bool metrics_for_all = false;         // a key that is limited to some models reads the metrics of all
 };
 
 // Where inferd-model pull finds models.
