@@ -4,6 +4,7 @@
 
 #include "config/base/status.h"
 #include "engine/constraint/answer_constraint.h"
+#include "engine/constraint/bindable_tools.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/prompt.h"
 
@@ -49,7 +50,8 @@ constraint::AnswerGrammar::FindControl FindControlIn(const tokenizer::Tokenizer&
 
 absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const LoadedModel& model,
                                                                            const v1::GenerateRequest& wire,
-                                                                           bool opens_reasoning) {
+                                                                           bool opens_reasoning,
+                                                                           std::vector<std::string>* warnings) {
   constraint::OutputWish wish;
   ReadContent(wire.constraint(), wish);
   ToolChoice choice = ToolChoice::kNone;
@@ -66,14 +68,19 @@ absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const
     wish.find_control = FindControlIn(*model.tokenizer);
   }
   if (choice != ToolChoice::kForced && wish.kind == OutputKind::kFree) {
-    if (choice == ToolChoice::kNone || !constraint::CanBindAfterText(wish.format) ||
+    if (choice == ToolChoice::kNone || !wish.format.has_calls() ||
         !constraint::AsksForStrictCalls(wish.calls->tools_json)) {
       return std::nullopt;
     }
-    wish.calls_after_text = wish.calls->strict = true;
+    wish.calls_after_text = true;
   }
   if (choice == ToolChoice::kForced && wish.kind != OutputKind::kFree) {
     return InvalidArgument("constraint: cannot be combined with a tool_choice that asks for a call");
+  }
+  if (wish.calls && wish.format.has_calls()) {
+    constraint::BindableTools bindable = constraint::FindBindable(wish.calls->tools_json, wish.format);
+    wish.calls->tools_json = std::move(bindable.tools_json);
+    if (warnings != nullptr) *warnings = std::move(bindable.warnings);
   }
   return constraint::SourceOf(std::move(wish));
 }

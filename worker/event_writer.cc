@@ -44,6 +44,17 @@ bool CanJoin(const std::deque<v1::GenerateEvent>& outgoing, uint32_t choice, v1:
          last.text().size() < kMostJoinedBytes && last.logprobs_size() == 0;
 }
 
+// More arguments of the call whose delta waits.
+bool CanJoinCall(const std::deque<v1::GenerateEvent>& outgoing, uint32_t choice, const output::OutputPart& part) {
+  if (part.kind != output::PartKind::kToolCall || !part.tool_call.id.empty() || !part.tool_call.name.empty())
+    return false;
+  if (outgoing.empty() || !outgoing.back().has_delta()) return false;
+  const v1::Delta& last = outgoing.back().delta();
+  return last.choice() == choice && last.kind() == v1::Delta::KIND_TOOL_CALL && last.has_tool_call() &&
+         last.tool_call().index() == part.tool_call.index && last.tool_call().arguments().size() < kMostJoinedBytes &&
+         last.logprobs_size() == 0;
+}
+
 v1::Delta& DeltaFor(std::deque<v1::GenerateEvent>& outgoing, uint32_t choice, v1::Delta::Kind kind) {
   if (!CanJoin(outgoing, choice, kind)) {
     v1::Delta& added = *outgoing.emplace_back().mutable_delta();
@@ -58,9 +69,9 @@ void AppendPart(output::OutputPart part, v1::Delta& wire) {
   if (part.kind != output::PartKind::kToolCall) return;
   v1::ToolCallDelta& call = *wire.mutable_tool_call();
   call.set_index(part.tool_call.index);
-  call.set_id(std::move(part.tool_call.id));
-  call.set_name(std::move(part.tool_call.name));
-  call.set_arguments(std::move(part.tool_call.arguments));
+  if (!part.tool_call.id.empty()) call.set_id(std::move(part.tool_call.id));
+  if (!part.tool_call.name.empty()) call.set_name(std::move(part.tool_call.name));
+  call.mutable_arguments()->append(part.tool_call.arguments);
 }
 
 }  // namespace
@@ -89,7 +100,8 @@ void EventWriter::AppendDelta(engine::Delta delta, std::deque<v1::GenerateEvent>
   }
   if (delta.tokens.empty() && delta.parts.empty()) return;
   const v1::Delta::Kind first = delta.parts.empty() ? v1::Delta::KIND_CONTENT : KindOf(delta.parts.front().kind);
-  v1::Delta& wire = DeltaFor(outgoing, delta.choice, first);
+  const bool joins = !delta.parts.empty() && CanJoinCall(outgoing, delta.choice, delta.parts.front());
+  v1::Delta& wire = joins ? *outgoing.back().mutable_delta() : DeltaFor(outgoing, delta.choice, first);
   wire.mutable_token_ids()->Add(delta.tokens.begin(), delta.tokens.end());
   for (const auto& entry : delta.logprobs) WriteLogprob(entry, *wire.add_logprobs());
   for (size_t i = 0; i < delta.parts.size(); ++i) {

@@ -111,6 +111,10 @@ absl::Status LoadTemplate(LoadedModel& loaded) {
       conversation::ProbeAbilities(*loaded.chat_template, engine::ModelVariables(*loaded.tokenizer));
   if (!abilities.ok()) return Annotate(abilities.status(), source.name);
   loaded.abilities = *std::move(abilities);
+  // Of some forms the template knows how calls were written, and never tells the model of functions.
+  if (loaded.answer_format.calls != nullptr && !loaded.abilities.tools) {
+    loaded.answer_format.calls = &output::GenericCalls();
+  }
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "engine/model_variables.h"
 #include "engine/rendered_segments.h"
 #include "inferd/v1/inference.pb.h"
+#include "worker/generic_calls.h"
 #include "worker/prompt_length.h"
 
 namespace inferd::worker {
@@ -109,6 +110,7 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
     return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
   }
   ASSIGN_OR_RETURN(json::object variables, TemplateVariables(chat));
+  if (model.answer_format.has_generic_calls()) WriteGenericCalls(variables);
   absl::StatusOr<conversation::Rendering> rendering = conversation::RenderConversation(
       *model.chat_template, model.abilities, std::move(variables), engine::ModelVariables(*model.tokenizer), now);
   if (!rendering.ok()) {

@@ -60,7 +60,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
     if (!possible.ok()) return Annotate(possible, FieldOf(wish.kind));
   }
   ExprId whole = answer.Content(grammar.Call(content_rule));
-  if (wish.calls && (wish.kind == OutputKind::kFree || answer.has_calls())) {
+  if (wish.calls && (wish.kind == OutputKind::kFree || wish.format.has_calls())) {
     ASSIGN_OR_RETURN(const ExprId calls,
                      wish.calls_after_text ? answer.TextOrCalls(*wish.calls) : answer.Calls(*wish.calls));
     whole = wish.kind == OutputKind::kFree ? calls : grammar.Choice({whole, calls});
@@ -81,8 +81,8 @@ ConstraintSource SourceOf(OutputWish wish) {
                                 wish.format.channels, wish.format.reasoning_open);
   key += wish.text;
   if (wish.calls) {
-    key += fmt::format("\n{} {} {} {}\n{}", wish.calls_after_text, wish.calls->strict, wish.calls->parallel,
-                       wish.calls->name, wish.calls->tools_json);
+    key += fmt::format("\n{} {} {}\n{}", wish.calls_after_text, wish.calls->parallel, wish.calls->name,
+                       wish.calls->tools_json);
   }
   return {.key = std::move(key), .compile = [wish = std::move(wish)] { return Compile(wish); }};
 }

@@ -23,7 +23,7 @@ struct OutputWish {
   std::string text;  // the schema, regular expression or grammar
   // Calls that may come instead of the content; with kFree, they must, unless they may follow any text.
   std::optional<CallDemand> calls;
-  bool calls_after_text = false;  // with kFree and a format that has CanBindAfterText()
+  bool calls_after_text = false;  // with kFree and a format that has calls
   // Of the chat; empty for plain prompts.
   output::AnswerFormat format;
   bool in_reasoning = false;

@@ -170,7 +170,7 @@ TEST(AnswerConstraint, CallsMayComeInPlaceOfTheContent) {
 constexpr char kStrictTools[] = R"([
   {"type": "function", "function": {"name": "f", "strict": true, "parameters": {"type": "object", "properties": {
     "n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false}}},
-  {"type": "function", "function": {"name": "g", "parameters": {"not": {}}}}])";
+  {"type": "function", "function": {"name": "g"}}])";
 
 TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
   EXPECT_TRUE(AsksForStrictCalls(kStrictTools));
@@ -189,9 +189,8 @@ TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
   };
   for (const Case& c : cases) {
     const output::AnswerFormat format = output::RecognizeFormat(c.chat_template);
-    ASSERT_TRUE(CanBindAfterText(format)) << c.chat_template;
     Judge judge(
-        {.calls = CallDemand{.tools_json = kStrictTools, .strict = true}, .calls_after_text = true, .format = format});
+        {.calls = CallDemand{.tools_json = kStrictTools}, .calls_after_text = true, .format = format});
     ASSERT_EQ(judge.status, absl::OkStatus()) << c.chat_template;
     const auto call = [&](std::string_view name, std::string_view arguments) {
       return fmt::format("{}{}{}{}{}", c.open, name, c.arguments, arguments, c.close);
@@ -199,7 +198,7 @@ TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
     for (const std::string before : {"", "I look it up. < <tool [TOOL <｜tool <|tool\n"}) {
       EXPECT_TRUE(judge.Takes(before));
       EXPECT_TRUE(judge.Takes(before + call("f", "{\"n\": 3}"))) << before;
-      EXPECT_TRUE(judge.Takes(before + call("g", "{\"any\": [1, \"x\"]}"))) << before;
+      EXPECT_TRUE(judge.Takes(before + call("g", "{}"))) << before;
       for (const std::string& wrong : {call("f", "{}"), call("f", "{\"n\": \"3\"}"), call("h", "{}"), call("g", "{"),
                                        std::string(c.open), call("f", "{\"n\": 3}") + "."}) {
         EXPECT_FALSE(judge.Takes(before + wrong)) << wrong;
@@ -208,9 +207,6 @@ TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
         EXPECT_TRUE(judge.Takes(before + call("f", "{\"n\": 3}") + c.more + call("g", "{}")));
       }
     }
-  }
-  for (const char* other : {"<|channel|><|message|>", "\"parameters\": dictionary", "<tool_call><arg_key>", ""}) {
-    EXPECT_FALSE(CanBindAfterText(output::RecognizeFormat(other))) << other;
   }
 }
 

@@ -39,7 +39,7 @@ ExprId AnswerGrammar::Blank() {
 
 ExprId AnswerGrammar::Until(std::string_view mark) {
   if (find_control_(mark)) return grammar_.Sequence({grammar_.Star(grammar_.Chars(CharSet::Any())), Mark(mark)});
-  return SearchMark(mark, /*may_end=*/false, [&] { return grammar_.Empty(); });
+  return grammar_.Call(SearchMark(mark, /*may_end=*/false, grammar_.Empty())[0]);
 }
 
 ExprId AnswerGrammar::TextOrMarked(std::string_view mark, ExprId rest) {
@@ -47,13 +47,49 @@ ExprId AnswerGrammar::TextOrMarked(std::string_view mark, ExprId rest) {
     return grammar_.Sequence(
         {grammar_.Star(grammar_.Chars(CharSet::Any())), grammar_.Optional(grammar_.Sequence({Mark(mark), rest}))});
   }
-  return SearchMark(mark, /*may_end=*/true, [&] { return rest; });
+  return grammar_.Call(SearchMark(mark, /*may_end=*/true, rest)[0]);
+}
+
+// Each rule knows how much of the beginning of a call the text has; what leaves it goes on as any text does.
+ExprId AnswerGrammar::TextOrMarkedUnlessBare(std::string_view mark, ExprId rest) {
+  constexpr std::string_view kBeginning = "{\"name\"";
+  CharSet others = CharSet::Any();
+  ExprId marked, text;
+  if (find_control_(mark)) {
+    marked = grammar_.Sequence({Mark(mark), rest});
+    text = TextOrMarked(mark, rest);
+  } else {
+    const std::vector<RuleId> search = SearchMark(mark, /*may_end=*/true, rest);
+    const auto first = static_cast<unsigned char>(mark[0]);
+    others = others.Minus({{first, first}});
+    marked = grammar_.Sequence({grammar_.Byte(first), grammar_.Call(mark.size() > 1 ? search[1] : search[0])});
+    text = grammar_.Call(search[0]);
+  }
+  std::vector<RuleId> rules;
+  for (size_t i = 0; i < kBeginning.size(); ++i) rules.push_back(grammar_.AddRule("text"));
+  for (size_t i = 0; i < kBeginning.size(); ++i) {
+    const auto expected = static_cast<unsigned char>(kBeginning[i]);
+    const std::string_view skipped = i == 0 ? " \t\r\n;" : i == 1 ? " \t\r\n" : "";
+    CharSet leaves = others.Minus({{expected, expected}});
+    ByteSet stays;
+    for (const char byte : skipped) {
+      const auto code = static_cast<unsigned char>(byte);
+      stays.set(code);
+      leaves = leaves.Minus({{code, code}});
+    }
+    std::vector<ExprId> choices = {grammar_.Empty(), marked, grammar_.Sequence({grammar_.Chars(leaves), text})};
+    if (stays.any()) choices.push_back(grammar_.Sequence({grammar_.Bytes(stays), grammar_.Call(rules[i])}));
+    if (i + 1 < rules.size()) {
+      choices.push_back(grammar_.Sequence({grammar_.Byte(expected), grammar_.Call(rules[i + 1])}));
+    }
+    grammar_.Define(rules[i], grammar_.Choice(std::move(choices)));
+  }
+  return grammar_.Call(rules[0]);
 }
 
 // One rule for each beginning of the mark that the text may end in (Knuth, Morris and Pratt, "Fast pattern matching in
 // strings", 1977).
-template <typename AtMark>
-ExprId AnswerGrammar::SearchMark(std::string_view mark, bool may_end, AtMark at_mark) {
+std::vector<RuleId> AnswerGrammar::SearchMark(std::string_view mark, bool may_end, ExprId at_mark) {
   std::vector<RuleId> rules;
   for (size_t i = 0; i < mark.size(); ++i) rules.push_back(grammar_.AddRule("text"));
   for (size_t length = 0; length < mark.size(); ++length) {
@@ -68,18 +104,17 @@ ExprId AnswerGrammar::SearchMark(std::string_view mark, bool may_end, AtMark at_
     if (may_end) choices.push_back(grammar_.Empty());
     for (size_t next = 0; next < leads.size(); ++next) {
       if (leads[next].none()) continue;
-      const ExprId rest = next == mark.size() ? at_mark() : grammar_.Call(rules[next]);
+      const ExprId rest = next == mark.size() ? at_mark : grammar_.Call(rules[next]);
       choices.push_back(grammar_.Sequence({grammar_.Bytes(leads[next]), rest}));
     }
     grammar_.Define(rules[length], grammar_.Choice(std::move(choices)));
   }
-  return grammar_.Call(rules[0]);
+  return rules;
 }
 
 ExprId AnswerGrammar::WithReasoning(ExprId answer) {
   if (format_.channels) {
-    const ExprId thought = grammar_.Sequence({Mark("<|channel|>"), grammar_.Literal("analysis"), Mark("<|message|>"),
-                                              Until("<|end|>"), Mark("<|start|>"), grammar_.Literal("assistant")});
+    const ExprId thought = Message("analysis", {Until("<|end|>"), Mark("<|start|>"), grammar_.Literal("assistant")});
     return grammar_.Sequence({grammar_.Star(thought), answer});
   }
   if (format_.reasoning_open.empty()) return answer;
@@ -90,11 +125,11 @@ ExprId AnswerGrammar::WithReasoning(ExprId answer) {
 
 ExprId AnswerGrammar::Content(ExprId content) {
   if (!format_.channels) return content;
-  return grammar_.Sequence({Mark("<|channel|>"), grammar_.Literal("final"), Mark("<|message|>"), content});
+  return Message("final", {content});
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::Calls(const CallDemand& demand) {
-  if (!has_calls()) {
+  if (!format_.has_calls()) {
     return FailedPrecondition("chat.tool_choice_json: the model's chat template has no known form of tool calls");
   }
   ASSIGN_OR_RETURN(const ExprId call, AnyCall(demand));
@@ -102,11 +137,31 @@ absl::StatusOr<ExprId> AnswerGrammar::Calls(const CallDemand& demand) {
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::TextOrCalls(const CallDemand& demand) {
-  CHECK(CanBindAfterText(format_));
   ASSIGN_OR_RETURN(const ExprId call, AnyCall(demand));
+  if (format_.channels) {
+    // What an answer says before its calls is a message of the calls' channel.
+    const ExprId preamble = Message("commentary", {Until("<|end|>"), Mark("<|start|>"), grammar_.Literal("assistant")});
+    const ExprId thought = Message("analysis", {Until("<|end|>"), Mark("<|start|>"), grammar_.Literal("assistant")});
+    const ExprId final_text = Content(grammar_.Star(grammar_.Chars(CharSet::Any())));
+    return grammar_.Sequence({grammar_.Star(grammar_.Choice({preamble, thought})),
+                              grammar_.Choice({final_text, Around(call, demand.parallel)})});
+  }
   const output::CallSyntax& syntax = *format_.calls;
   const std::string_view mark = syntax.list_begin.empty() ? syntax.open : syntax.list_begin;
-  return TextOrMarked(mark, MarkedCalls(call, demand.parallel, /*opened=*/true));
+  const ExprId marked = MarkedCalls(call, demand.parallel, /*opened=*/true);
+  if (!syntax.bare) return TextOrMarked(mark, marked);
+  return grammar_.Choice({BareCalls(call, demand.parallel), TextOrMarkedUnlessBare(mark, marked)});
+}
+
+// Of one channel.
+ExprId AnswerGrammar::Message(std::string_view channel, std::vector<ExprId> text) {
+  text.insert(text.begin(), {Mark("<|channel|>"), grammar_.Literal(channel), Mark("<|message|>")});
+  return grammar_.Sequence(std::move(text));
+}
+
+ExprId AnswerGrammar::BareCalls(ExprId call, bool parallel) {
+  if (!parallel) return call;
+  return grammar_.Sequence({call, grammar_.Star(grammar_.Sequence({grammar_.Literal("; "), call}))});
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
@@ -131,8 +186,7 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
     if (parameters != nullptr && !parameters->is_object()) parameters = nullptr;
     ASSIGN_OR_RETURN(const ExprId call, Call({.name = std::string(View(name->get_string())),
                                               .parameters = parameters != nullptr ? &parameters->get_object() : nullptr,
-                                              .place = place + ".parameters",
-                                              .bound = !demand.strict || IsStrict(function->get_object())}));
+                                              .place = place + ".parameters"}));
     calls.push_back(call);
   }
   if (calls.empty()) {
@@ -143,7 +197,6 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
 
 // The arguments as JSON.
 absl::StatusOr<ExprId> AnswerGrammar::Arguments(const Tool& tool) {
-  if (!tool.bound) return json_.AnyObject();
   if (tool.parameters == nullptr || tool.parameters->empty()) return json_.List("{", grammar_.Empty(), 0, 0, "}");
   ASSIGN_OR_RETURN(const Object schema, MergeSchemas(*tool.parameters, {{"type", "object"}}, "#"));
   const absl::StatusOr<ExprId> expr = ReadJsonSchema(json::value(schema), grammar_);
@@ -162,7 +215,7 @@ absl::StatusOr<ExprId> AnswerGrammar::Call(const Tool& tool) {
     case output::CallBody::kJson: {
       ASSIGN_OR_RETURN(const ExprId arguments, Arguments(tool));
       const ExprId name = json_.Member(grammar_.Literal("\"name\""), json_.Literal(json::value(tool.name)));
-      const ExprId key = grammar_.Literal(format_.calls->bare ? "\"parameters\"" : "\"arguments\"");
+      const ExprId key = grammar_.Literal(fmt::format("\"{}\"", format_.calls->arguments_key));
       return grammar_.Sequence({grammar_.Byte('{'), json_.Space(), name, json_.Comma(), json_.Member(key, arguments),
                                 json_.Space(), grammar_.Byte('}')});
     }
@@ -170,7 +223,7 @@ absl::StatusOr<ExprId> AnswerGrammar::Call(const Tool& tool) {
       return NamedCall(tool);
     case output::CallBody::kFunctions:
     case output::CallBody::kArguments:
-      return Parameters(tool);
+      return ParametersByThemselves(tool);
   }
   return grammar_.Nothing();
 }
@@ -193,63 +246,14 @@ absl::StatusOr<ExprId> AnswerGrammar::NamedCall(const Tool& tool) {
   return grammar_.Choice({plain, block});
 }
 
-// Forms that write each parameter by itself.
-absl::StatusOr<ExprId> AnswerGrammar::Parameters(const Tool& tool) {
-  const bool functions = format_.calls->body == output::CallBody::kFunctions;
-  std::vector<ExprId> parts = {grammar_.Literal(functions ? "\n<function=" + tool.name + ">\n" : tool.name + "\n")};
-  const json::value* properties = tool.parameters != nullptr ? tool.parameters->if_contains("properties") : nullptr;
-  const json::value* required = tool.parameters != nullptr ? tool.parameters->if_contains("required") : nullptr;
-  for (const auto& [key, value] :
-       properties != nullptr && properties->is_object() ? properties->get_object() : Object()) {
-    const std::string name(key.data(), key.size());
-    const std::string before =
-        functions ? "<parameter=" + name + ">\n" : "<arg_key>" + name + "</arg_key>\n<arg_value>";
-    const std::string_view after = functions ? "\n</parameter>\n" : "</arg_value>\n";
-    const Object schema = value.is_object() ? value.get_object() : Object();
-    ASSIGN_OR_RETURN(const ExprId written, PlainValue(schema, tool, name, after));
-    const ExprId part = grammar_.Sequence({grammar_.Literal(before), written});
-    const bool needed = required != nullptr && required->is_array() &&
-                        std::find(required->get_array().begin(), required->get_array().end(), json::value(key)) !=
-                            required->get_array().end();
-    parts.push_back(needed ? part : grammar_.Optional(part));
-  }
-  if (functions) parts.push_back(grammar_.Literal("</function>\n"));
-  return grammar_.Sequence(std::move(parts));
-}
-
-// A string is written as it is, other values as JSON; `end` comes behind both.
-absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const Object& schema, const Tool& tool, std::string_view key,
-                                                 std::string_view end) {
-  const json::value* type = schema.if_contains("type");
-  if (type == nullptr || *type != "string") {
-    Object whole = schema;
-    for (const char* shared : {"$defs", "definitions"}) {
-      if (const json::value* definitions = tool.parameters->if_contains(shared)) whole[shared] = *definitions;
-    }
-    const absl::StatusOr<ExprId> expr = ReadJsonSchema(json::value(whole), grammar_);
-    if (!expr.ok()) return Annotate(expr.status(), fmt::format("{}.properties.{}", tool.place, key));
-    return grammar_.Sequence({*expr, grammar_.Literal(end)});
-  }
-  const json::value* values = schema.if_contains("enum");
-  if (values == nullptr || !values->is_array()) return Until(end);
-  std::vector<ExprId> choices;
-  for (const json::value& value : values->get_array()) {
-    if (value.is_string()) choices.push_back(grammar_.Literal(View(value.get_string())));
-  }
-  return grammar_.Sequence({grammar_.Choice(std::move(choices)), grammar_.Literal(end)});
-}
-
 // The marks of one call, and of several.
 ExprId AnswerGrammar::Around(ExprId call, bool parallel) {
-  const auto several = [&](ExprId one, ExprId between) {
-    return parallel ? grammar_.Sequence({one, grammar_.Star(grammar_.Sequence({between, one}))}) : one;
-  };
   if (format_.channels) {
+    if (!parallel) return call;
     const ExprId between = grammar_.Sequence({Mark("<|end|>"), Mark("<|start|>"), grammar_.Literal("assistant")});
-    return several(call, between);
+    return grammar_.Sequence({call, grammar_.Star(grammar_.Sequence({between, call}))});
   }
-  const output::CallSyntax& syntax = *format_.calls;
-  if (syntax.bare) return several(call, grammar_.Literal("; "));
+  if (format_.calls->writes_bare) return BareCalls(call, parallel);
   return MarkedCalls(call, parallel, /*opened=*/false);
 }
 
@@ -262,6 +266,7 @@ ExprId AnswerGrammar::MarkedCalls(ExprId call, bool parallel, bool opened) {
   const auto open = [&](bool done, std::string_view mark, ExprId rest) {
     return done ? rest : grammar_.Sequence({Mark(mark), rest});
   };
+  if (syntax.writes_bare) return open(opened, syntax.open, call);
   if (syntax.close.empty() && syntax.body == output::CallBody::kJson) {
     const ExprId list = grammar_.Sequence(
         {grammar_.Byte('['), json_.Space(), more(call, json_.Comma(), call), json_.Space(), grammar_.Byte(']')});
@@ -288,11 +293,6 @@ bool AsksForStrictCalls(std::string_view tools_json) {
     const json::value* function = tool.is_object() ? tool.get_object().if_contains("function") : nullptr;
     return function != nullptr && function->is_object() && IsStrict(function->get_object());
   });
-}
-
-bool CanBindAfterText(const output::AnswerFormat& format) {
-  if (format.channels || format.calls == nullptr || format.calls->bare) return false;
-  return format.calls->body == output::CallBody::kJson || format.calls->body == output::CallBody::kNamedJson;
 }
 
 }  // namespace inferd::constraint

@@ -25,7 +25,6 @@ struct CallDemand {
   std::string tools_json;  // in OpenAI's form
   std::string name;        // of the only tool that may be called; empty: any
   bool parallel = true;    // more than one call may come
-  bool strict = false;     // arguments are bound only of functions that ask for it with `strict: true`
 };
 
 class AnswerGrammar {
@@ -41,13 +40,14 @@ class AnswerGrammar {
         grammar_(grammar),
         json_(grammar) {}
 
-  // One call or more. FAILED_PRECONDITION: the template has no known form of calls. INVALID_ARGUMENT: the tools are
+  // One call or more; their arguments are bound to the schemas of their tools (bindable_tools.h takes from these what
+  // cannot be bound). FAILED_PRECONDITION: the template has no known form of calls. INVALID_ARGUMENT: the tools are
   // wrong, or a schema of theirs.
   absl::StatusOr<ExprId> Calls(const CallDemand& demand);
   // Any text, with a call or more at its end; what follows the mark that opens a call is bound, and nothing before it.
-  // The same errors, and only where CanBindAfterText().
+  // In forms without a mark, an answer that begins with {"name" is a call. The same errors, and only where the format
+  // has_calls().
   absl::StatusOr<ExprId> TextOrCalls(const CallDemand& demand);
-  bool has_calls() const { return format_.calls != nullptr || format_.channels; }
   // An answer that is `content`, and what the format writes around content.
   ExprId Content(ExprId content);
   // Before it, the reasoning that the prompt has begun, or that the model may begin.
@@ -59,7 +59,6 @@ class AnswerGrammar {
     std::string name;
     const Object* parameters;  // nullptr: none
     std::string place;
-    bool bound = true;  // else its arguments are any JSON
   };
 
   ExprId Mark(std::string_view spelling);
@@ -69,15 +68,21 @@ class AnswerGrammar {
   absl::StatusOr<ExprId> Call(const Tool& tool);
   // Any text without the mark; or with the mark, and `rest` behind it.
   ExprId TextOrMarked(std::string_view mark, ExprId rest);
-  template <typename AtMark>
-  ExprId SearchMark(std::string_view mark, bool may_end, AtMark at_mark);
+  // The same, but a text that begins as a call without a mark does.
+  ExprId TextOrMarkedUnlessBare(std::string_view mark, ExprId rest);
+  // What comes behind each beginning of the mark, from the empty one on.
+  std::vector<RuleId> SearchMark(std::string_view mark, bool may_end, ExprId at_mark);
+  ExprId Message(std::string_view channel, std::vector<ExprId> text);
   absl::StatusOr<ExprId> AnyCall(const CallDemand& demand);
   ExprId Around(ExprId call, bool parallel);
+  ExprId BareCalls(ExprId call, bool parallel);
   ExprId MarkedCalls(ExprId call, bool parallel, bool opened);
   absl::StatusOr<ExprId> Arguments(const Tool& tool);
   absl::StatusOr<ExprId> NamedCall(const Tool& tool);
-  absl::StatusOr<ExprId> Parameters(const Tool& tool);
-  absl::StatusOr<ExprId> PlainValue(const Object& schema, const Tool& tool, std::string_view key, std::string_view end);
+  // Of call_parameters.cc.
+  absl::StatusOr<ExprId> ParametersByThemselves(const Tool& tool);
+  absl::StatusOr<ExprId> PlainValue(const boost::json::value& schema, const Tool& tool, std::string_view key,
+                                    std::string_view mark);
 
   const output::AnswerFormat& format_;
   const bool in_reasoning_;
@@ -88,8 +93,5 @@ class AnswerGrammar {
 
 // Whether one of the functions has `strict: true`; tools_json in OpenAI's form.
 bool AsksForStrictCalls(std::string_view tools_json);
-// Whether the form of calls begins with a mark, so that calls can be told from text as soon as they begin, and writes
-// their arguments as JSON.
-bool CanBindAfterText(const output::AnswerFormat& format);
 
 }  // namespace inferd::constraint

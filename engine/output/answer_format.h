@@ -30,18 +30,28 @@ struct CallSyntax {
   std::string_view name_end = "";    // of kNamedJson
   std::string_view list_begin = "";  // around all calls of an answer; mean nothing by themselves
   std::string_view list_end = "";
-  bool bare = false;  // an answer that is nothing but the JSON of a call of a known tool is a call, too
+  bool bare = false;         // an answer that begins with the JSON of a call of a known tool is a call, too
+  bool writes_bare = false;  // and that is how the model writes calls
+  std::string_view arguments_key = "arguments";  // of kJson
+  bool own_lines = false;                        // of kFunctions: values stand on lines of their own
 };
 
 struct AnswerFormat {
-  const CallSyntax* calls = nullptr;     // null: the model has no calls of tools
+  const CallSyntax* calls = nullptr;     // null: no calls of tools are read
   std::string_view reasoning_open = "";  // both empty: no reasoning
   std::string_view reasoning_close = "";
   bool channels = false;  // gpt-oss: every message names its channel
 
+  bool has_calls() const { return calls != nullptr || channels; }
+  // The template has no form of calls that is known: GenericCalls() are described to the model beside the template.
+  bool has_generic_calls() const;
   std::vector<std::string_view> Markers() const;
 };
 
+// A JSON object with name and arguments between marks, for models whose template has no known form of calls.
+const CallSyntax& GenericCalls();
+
+// Every template has calls: its own, or GenericCalls().
 AnswerFormat RecognizeFormat(std::string_view chat_template);
 // Whether a prompt ends inside of the reasoning, because the template has opened it.
 bool EndsInReasoning(const AnswerFormat& format, std::string_view prompt);

@@ -1,19 +1,19 @@
 // Answers with marks around reasoning and calls. The state says what the text that is held may become:
 //
 //   content --reasoning_open--> reasoning --reasoning_close--> content
-//   content --open of a call--> call --its end--> content
+//   content --open of a call--> call --its end--> call end --mark or other text--> content
 #include "engine/output/answer_parser.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "engine/output/json_scan.h"
+#include "engine/output/call_reader.h"
 
 namespace inferd::output {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
+constexpr size_t kLeastOfMark = 3;
 
 // The length of the longest end of the text that a mark begins with, but not all of the mark.
 size_t PartialMark(std::string_view text, std::string_view mark) {
@@ -23,7 +23,7 @@ size_t PartialMark(std::string_view text, std::string_view mark) {
   return 0;
 }
 
-class AnswerParser final : public OutputParser {
+class AnswerParser final : public OutputParser, private CallSink {
  public:
   explicit AnswerParser(AnswerOptions options) : options_(std::move(options)) {
     if (options_.tools.empty()) options_.format.calls = nullptr;
@@ -38,41 +38,60 @@ class AnswerParser final : public OutputParser {
     return std::exchange(parts_, {});
   }
 
+  // Of a call that was cut, what was told is all; its marks are nobody's text.
   std::vector<OutputPart> Finish() override {
     if (ended()) return {};
-    finishing_ = true;
     while (Step()) {
     }
-    if (state_ == State::kCall && !ended() && !EmitCalls(held_)) {
-      Emit(PartKind::kContent, std::string(options_.format.calls->open) + held_);
-    } else if (state_ != State::kCall && !ended()) {
-      Emit(state_ == State::kReasoning ? PartKind::kReasoning : PartKind::kContent, held_);
-    }
+    const bool is_bare = reader_ != nullptr && state_ == State::kContent;
+    if (is_bare && !reader_->LooksLikeCall()) held_ = raw_ + held_;
+    const bool is_text = reader_ != nullptr ? is_bare && !reader_->LooksLikeCall()
+                                            : state_ == State::kReasoning || state_ == State::kContent;
+    if (is_text) Emit(state_ == State::kReasoning ? PartKind::kReasoning : PartKind::kContent, WithoutCutMark());
     held_.clear();
     return std::exchange(parts_, {});
   }
 
   bool has_tool_calls() const override { return calls_ > 0; }
-  bool ended() const override { return calls_ > 0 && !options_.parallel_calls; }
+  bool ended() const override { return complete_calls_ > 0 && !options_.parallel_calls; }
 
  private:
-  enum class State : uint8_t { kContent, kReasoning, kCall };
+  enum class State : uint8_t { kContent, kReasoning, kCall, kCallEnd };
   struct Mark {
     std::string_view text;
     State next;
   };
 
+  void BeginCall(std::string name) override {
+    raw_.clear();
+    if (ended()) return;
+    const uint32_t index = calls_++;
+    parts_.push_back({.kind = PartKind::kToolCall,
+                      .tool_call = {.index = index, .id = options_.call_id(index), .name = std::move(name)}});
+  }
+  void AddArguments(std::string_view piece) override {
+    if (ended() || piece.empty()) return;
+    const uint32_t index = calls_ - 1;
+    if (!parts_.empty() && parts_.back().kind == PartKind::kToolCall && parts_.back().tool_call.index == index) {
+      parts_.back().tool_call.arguments += piece;
+    } else {
+      parts_.push_back({.kind = PartKind::kToolCall, .tool_call = {.index = index, .arguments = std::string(piece)}});
+    }
+  }
+  void EndCall() override { complete_calls_ = calls_; }
+
   void Enter(State state) {
     state_ = state;
     trims_ = true;
-    scan_ = JsonScan();
-    searched_ = 0;
+    reader_.reset();
+    raw_.clear();
   }
 
   // Whether the held text led on to another state: there may be more to do.
   bool Step() {
     if (ended()) return false;
     if (state_ == State::kCall) return StepCall();
+    if (state_ == State::kCallEnd) return StepCallEnd();
     if (MayBeBareCall()) return StepBareCall();
     return StepText();
   }
@@ -126,21 +145,6 @@ class AnswerParser final : public OutputParser {
     parts_.push_back({.kind = kind, .text = std::move(text)});
   }
 
-  bool EmitCalls(std::string_view text) {
-    std::optional<std::vector<Call>> calls = ReadCalls(*options_.format.calls, text, options_.tools);
-    if (!calls) return false;
-    for (Call& call : *calls) {
-      if (ended()) break;
-      const uint32_t index = calls_++;
-      parts_.push_back({.kind = PartKind::kToolCall,
-                        .tool_call = {.index = index,
-                                      .id = options_.call_id(index),
-                                      .name = std::move(call.name),
-                                      .arguments = std::move(call.arguments)}});
-    }
-    return true;
-  }
-
   bool MayBeBareCall() const {
     const CallSyntax* calls = options_.format.calls;
     return calls != nullptr && calls->bare && state_ == State::kContent && !started_;
@@ -148,83 +152,86 @@ class AnswerParser final : public OutputParser {
 
   // An answer of calls alone, with semicolons between them.
   bool StepBareCall() {
-    const size_t begin = held_.find_first_not_of(" \t\r\n;");
-    if (begin == held_.npos) return false;
-    if (held_[begin] != '{') return StepText();
-    const size_t end = scan_.End(held_, begin);
-    if (end == held_.npos) return false;
-    const std::string text = held_.substr(begin, end - begin);
-    const auto calls = ReadCalls(*options_.format.calls, text, options_.tools);
-    const bool known = calls && options_.tools.Has(calls->front().name);
-    if (!known || !EmitCalls(text)) {
-      started_ = true;
-      return StepText();
+    if (reader_ == nullptr) {
+      const size_t begin = held_.find_first_not_of(" \t\r\n;");
+      if (begin == held_.npos) return false;
+      if (held_[begin] != '{') return StepText();
+      raw_ = held_.substr(0, begin);
+      held_.erase(0, begin);
+      reader_ = MakeCallReader(*options_.format.calls, options_.tools, /*known_only=*/true);
     }
-    held_.erase(0, end);
-    Enter(State::kContent);
-    return true;
+    switch (Read()) {
+      case CallReader::State::kMore:
+        return false;
+      case CallReader::State::kDone:
+        Enter(State::kContent);
+        return true;
+      case CallReader::State::kNoCall:
+        break;
+    }
+    held_ = raw_ + held_;
+    reader_.reset();
+    raw_.clear();
+    started_ = true;
+    return StepText();
   }
 
-  // Where the text of the call ends, and the mark behind it; nullopt: not yet. `bad`: it is no call.
-  struct CallEnd {
-    size_t text;
-    size_t mark;
-  };
-  std::optional<CallEnd> FindCallEnd(bool& bad) {
-    const CallSyntax& syntax = *options_.format.calls;
-    const bool is_json = syntax.body == CallBody::kJson;
-    const bool ends_with_json = is_json || syntax.close.empty();
-    if (!ends_with_json) {
-      const size_t close = held_.find(syntax.close, searched_);
-      searched_ = held_.size() - std::min(held_.size(), syntax.close.size());
-      if (close == held_.npos) return std::nullopt;
-      return CallEnd{close, close + syntax.close.size()};
-    }
-    size_t begin = 0;
-    if (!is_json) {
-      begin = held_.find(syntax.name_end);
-      if (begin == held_.npos) return std::nullopt;
-      begin += syntax.name_end.size();
-    }
-    begin = held_.find_first_not_of(kSpace, begin);
-    if (begin == held_.npos) return std::nullopt;
-    bad = held_[begin] != '{' && held_[begin] != '[';
-    const size_t end = bad ? held_.npos : scan_.End(held_, begin);
-    if (end == held_.npos) return std::nullopt;
-    if (syntax.close.empty()) return CallEnd{end, end};
-    const size_t mark = std::min(held_.find_first_not_of(kSpace, end), held_.size());
-    const std::string_view rest = std::string_view(held_).substr(mark);
-    if (rest.starts_with(syntax.close)) return CallEnd{end, mark + syntax.close.size()};
-    if (syntax.close.starts_with(rest) && !finishing_) return std::nullopt;
-    return CallEnd{end, end};  // the model forgot the mark
+  CallReader::State Read() {
+    size_t at = 0;
+    const uint32_t before = calls_;
+    const CallReader::State state = reader_->Read(held_, at, *this);
+    if (calls_ == before) raw_ += held_.substr(0, at);
+    held_.erase(0, at);
+    return state;
   }
 
   bool StepCall() {
-    bool bad = false;
-    const std::optional<CallEnd> end = FindCallEnd(bad);
-    if (end && EmitCalls(held_.substr(0, end->text))) {
-      held_.erase(0, end->mark);
-      Enter(State::kContent);
-      return true;
+    if (reader_ == nullptr) reader_ = MakeCallReader(*options_.format.calls, options_.tools, /*known_only=*/false);
+    switch (Read()) {
+      case CallReader::State::kMore:
+        return false;
+      case CallReader::State::kDone:
+        Enter(State::kCallEnd);
+        return true;
+      case CallReader::State::kNoCall:
+        break;
     }
-    if (!bad && !end) return false;
-    // Not a call: the mark and what is behind it are content.
-    const size_t given = end ? end->mark : 0;
+    // The mark and what is behind it are content.
+    const std::string text = std::string(options_.format.calls->open) + raw_;
     Enter(State::kContent);
-    Emit(PartKind::kContent, std::string(options_.format.calls->open) + held_.substr(0, given));
-    held_.erase(0, given);
+    Emit(PartKind::kContent, text);
     return true;
+  }
+
+  // The mark that closes the call, unless the model forgot it; of code blocks, what is left of theirs.
+  bool StepCallEnd() {
+    const CallSyntax& syntax = *options_.format.calls;
+    if (!syntax.close.empty()) {
+      const size_t begin = held_.find_first_not_of(syntax.body == CallBody::kNamedJson ? " \t\r\n`" : kSpace);
+      if (begin == held_.npos) return false;
+      const std::string_view rest = std::string_view(held_).substr(begin);
+      if (rest.size() < syntax.close.size() && syntax.close.starts_with(rest)) return false;
+      if (rest.starts_with(syntax.close)) held_.erase(0, begin + syntax.close.size());
+    }
+    Enter(State::kContent);
+    return true;
+  }
+
+  // What is held at the end without the beginning of a mark: of one or two bytes, it may be anything.
+  std::string WithoutCutMark() const {
+    size_t cut = 0;
+    for (const Mark& mark : Marks()) cut = std::max(cut, PartialMark(held_, mark.text));
+    return held_.substr(0, held_.size() - (cut >= kLeastOfMark && options_.format.calls != nullptr ? cut : 0));
   }
 
   AnswerOptions options_;
   State state_ = State::kContent;
-  std::string held_;      // text that is not decided yet
-  JsonScan scan_;         // of the JSON at the start of held_
-  size_t searched_ = 0;   // of held_, for the end of a call
-  bool trims_ = false;    // whitespace at the start of the text is dropped
-  bool started_ = false;  // some content or reasoning was given
-  bool finishing_ = false;
-  uint32_t calls_ = 0;
+  std::string held_;                    // text that is not decided yet
+  std::unique_ptr<CallReader> reader_;  // of the call that the text is in, or may be in
+  std::string raw_;                     // what it has read and told nothing of
+  bool trims_ = false;                  // whitespace at the start of the text is dropped
+  bool started_ = false;                // some content or reasoning was given
+  uint32_t calls_ = 0, complete_calls_ = 0;
   std::vector<OutputPart> parts_;
 };
 

@@ -6,9 +6,9 @@
 //                              .in_reasoning = EndsInReasoning(format, prompt_text), .call_id = MakeId});
 //   };
 //
-// Text may arrive in pieces of any size and gives the same parts, joined. What looks like a call but is none, and a
-// call that is cut short, is given as content: nothing that the model wrote is lost, but the marks and the whitespace
-// next to them. Calls are given whole.
+// Text may arrive in pieces of any size and gives the same parts, joined. Calls are given as they are written: the name
+// first, then the arguments piece by piece. What looks like a call but is none is content: nothing that the model wrote
+// is lost, but the marks and the whitespace next to them. A call that is cut short is given as far as it went.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 #include <string>
 
 #include "engine/output/answer_format.h"
-#include "engine/output/call_text.h"
 #include "engine/output/output_parser.h"
+#include "engine/output/tool_schemas.h"
 
 namespace inferd::output {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "engine/output/answer_parser.h"
-#include "engine/output/json_scan.h"
 
 namespace inferd::output {
 namespace {
@@ -25,7 +24,9 @@ constexpr std::string_view kTemplates[] = {"no calls",
                                            "<|tool_calls_section_begin|><|tool_call_begin|>",
                                            "<|tool_call|>",
                                            "\"parameters\": dictionary",
-                                           "<|channel|><|message|>"};
+                                           "<|channel|><|message|>",
+                                           "<function=example_function_name><seed:tool_call>",
+                                           ""};
 
 constexpr std::string_view kTools = R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
   "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "tags": {"type": "array"}}}}}])";
@@ -71,16 +72,6 @@ void CheckEqual(const Answer& a, const Answer& b) {
   }
 }
 
-void CheckJsonEnds(std::string_view text, size_t piece) {
-  JsonScan scan;
-  size_t end = text.npos;
-  for (size_t known = 0; known < text.size() && end == text.npos;) {
-    known = std::min(text.size(), known + piece);
-    end = scan.End(text.substr(0, known), 0);
-  }
-  if (end != EndOfJson(text, 0)) std::abort();
-}
-
 }  // namespace
 }  // namespace inferd::output
 
@@ -91,6 +82,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t piece = 1 + data[1] % 32;
   const Answer whole = Parse(text, data[0], std::max<size_t>(text.size(), 1)), parts = Parse(text, data[0], piece);
   CheckEqual(whole, parts);
-  CheckJsonEnds(text, piece);
   return 0;
 }

@@ -23,6 +23,7 @@ constexpr char kDeepSeek[] = "<think></think><｜tool▁calls▁begin｜><｜too
 constexpr char kKimi[] = "<|tool_calls_section_begin|><|tool_call_begin|>";
 constexpr char kGranite[] = "<|tool_call|>";
 constexpr char kLlama[] = "{\"name\": function name, \"parameters\": dictionary of argument name and its value}";
+constexpr char kGeneric[] = "{{ messages[0].content }}";
 constexpr char kChannels[] = "<|channel|><|message|>";
 
 // All parts as one line: R(reasoning) content C0(id name arguments); neighbours of one kind are joined.
@@ -82,6 +83,41 @@ TEST_P(Answers, GiveTheSamePartsInPiecesOfAnySize) {
   }
 }
 
+// Wherever the answer was cut, what is given does not depend on how it came, and no mark of a call is in the content.
+TEST_P(Answers, GiveTheSamePartsCutAnywhere) {
+  const AnswerCase& row = GetParam();
+  const std::string_view answer = row.answer;
+  uint32_t random = 1;
+  for (size_t size = 0; size <= answer.size(); ++size) {
+    const std::string whole = Parsed(row.chat_template, answer.substr(0, size), 1000);
+    random = random * 1664525 + 1013904223;
+    for (const size_t piece : {size_t{1}, size_t{2} + (random >> 16) % 9}) {
+      EXPECT_EQ(Parsed(row.chat_template, answer.substr(0, size), piece), whole) << answer.substr(0, size);
+    }
+    if (std::string_view(row.parts).find("<tool") == std::string_view::npos &&
+        row.name != std::string("ShortPartialMark")) {
+      EXPECT_EQ(whole.find("<to"), whole.npos) << answer.substr(0, size);
+    }
+  }
+}
+
+TEST(AnswerParser, GivesArgumentsAsTheyAreWritten) {
+  const std::pair<const char*, const char*> answers[] = {
+      {kHermes, "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"abcdefghijklmnopqrst"},
+      {kQwenCoder, "<tool_call>\n<function=get_weather>\n<parameter=city>\nabcdefghijklmnopqrst"},
+      {kGlm, "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>abcdefghijklmnopqrst"},
+      {kMistralNamed, "[TOOL_CALLS]get_weather[ARGS]{\"city\": \"abcdefghijklmnopqrst"},
+      {kGeneric, "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"abcdefghijklmnopqrst"}};
+  for (const auto& [chat_template, answer] : answers) {
+    const auto parser = MakeAnswerParser({.format = RecognizeFormat(chat_template),
+                                          .tools = ToolSchemas::Parse(kTools),
+                                          .call_id = [](uint32_t) { return "c"; }});
+    size_t deltas = 0;
+    for (const char byte : std::string_view(answer)) deltas += parser->Push(std::string_view(&byte, 1)).size();
+    EXPECT_GE(deltas, 20u) << answer;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Formats, Answers,
     testing::Values(
@@ -105,14 +141,16 @@ INSTANTIATE_TEST_SUITE_P(
                    "<tool_call>{\"name\": \"now\", \"arguments\": \"{\\\"a\\\": 1}\"}</tool_call>",
                    "C0(c0 now {\"a\": 1})"},
         AnswerCase{"HermesWithoutEnd", kHermes, "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}", "C0(c0 now {})"},
-        AnswerCase{"HermesCut", kHermes, "<tool_call>\n{\"name\": \"now\", \"arg",
-                   "<tool_call>\n{\"name\": \"now\", \"arg"},
+        AnswerCase{"HermesCut", kHermes, "Ok <tool_call>\n{\"name\": \"now\", \"arg", "Ok"},
+        AnswerCase{"HermesCutArguments", kHermes, "<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": [1, ",
+                   "C0(c0 now {\"a\": [1, )"},
         AnswerCase{"HermesNoCall", kHermes, "The <tool_call> mark", "The<tool_call> mark"},
         AnswerCase{"HermesBadJson", kHermes, "<tool_call>{name: 1}</tool_call>x", "<tool_call>{name: 1}</tool_call>x"},
         AnswerCase{"ReasoningThenCall", kHermes,
                    "<think>a</think>\n<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>",
                    "R(a)C0(c0 now {})"},
-        AnswerCase{"PartialMark", kHermes, "a <thin <tool_cal", "a <thin <tool_cal"},
+        AnswerCase{"PartialMark", kHermes, "a <thin <tool_cal", "a <thin "},
+        AnswerCase{"ShortPartialMark", kHermes, "a <t", "a <t"},
         AnswerCase{
             "QwenCoder", kQwenCoder,
             "<tool_call>\n<function=get_weather>\n<parameter=city>\nNew\nYork\n</parameter>\n<parameter=days>\n3\n"
@@ -122,6 +160,27 @@ INSTANTIATE_TEST_SUITE_P(
                    "<think>t</think>\n<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>12</arg_value>\n"
                    "<arg_key>days</arg_key>\n<arg_value>12</arg_value>\n</tool_call>",
                    "R(t)C0(c0 get_weather {\"city\": \"12\", \"days\": 12})"},
+        AnswerCase{"QwenCoderCut", kQwenCoder,
+                   "<tool_call>\n<function=get_weather>\n<parameter=city>\nNew \"York\n</para",
+                   "C0(c0 get_weather {\"city\": \"New \\\"York)"},
+        AnswerCase{"QwenCoderTwice", kQwenCoder,
+                   "<tool_call>\n<function=now>\n</function>\n<function=now>\n<parameter=tags>\n[1]\n</parameter>\n"
+                   "</function>\n</tool_call>x",
+                   "C0(c0 now {})C1(c1 now {\"tags\": \"[1]\"})x"},
+        AnswerCase{"QwenCoderNoCall", kQwenCoder, "<tool_call> is a mark", "<tool_call> is a mark"},
+        AnswerCase{"Seed", "<function=example_function_name><seed:tool_call>",
+                   "Ok<seed:tool_call>\n<function=get_weather>\n<parameter=city>\nX</parameter>\n</function>\n"
+                   "</seed:tool_call>",
+                   "OkC0(c0 get_weather {\"city\": \"\\nX\"})"},
+        AnswerCase{"GlmOneLine", kGlm,
+                   "<tool_call>get_weather<arg_key>tags</arg_key><arg_value>[1, 2] </arg_value></tool_call>.",
+                   "C0(c0 get_weather {\"tags\": [1, 2]})."},
+        AnswerCase{"GlmNoCall", kGlm, "A <tool_call> mark of it", "A<tool_call> mark of it"},
+        AnswerCase{"Generic", kGeneric, "Ok\n<tool_call>{\"name\": \"now\", \"arguments\": {\"a\": 1}}</tool_call>",
+                   "OkC0(c0 now {\"a\": 1})"},
+        AnswerCase{"GenericBare", kGeneric, "{\"name\": \"now\", \"arguments\": {\"a\": 1}}", "C0(c0 now {\"a\": 1})"},
+        AnswerCase{"GenericBareCut", kGeneric, "{\"name\": \"no", ""},
+        AnswerCase{"GenericJsonCut", kGeneric, "{\"name\": \"Ad", "{\"name\": \"Ad"},
         AnswerCase{"Mistral", kMistral,
                    "[TOOL_CALLS] [{\"name\": \"get_weather\", \"arguments\": {\"city\": \"x\"}}, {\"name\": \"now\", "
                    "\"arguments\": {}, \"id\": \"abcdefghi\"}]",
@@ -216,7 +275,8 @@ TEST(AnswerParser, LongAnswersTakeLinearTime) {
 TEST(RecognizeFormat, ListsTheMarkersThatMustBeSeen) {
   EXPECT_THAT(RecognizeFormat(kMistralNamed).Markers(),
               testing::UnorderedElementsAre("[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "[THINK]", "[/THINK]"));
-  EXPECT_TRUE(RecognizeFormat("{{ messages[0].content }}").Markers().empty());
+  EXPECT_THAT(RecognizeFormat("{{ messages[0].content }}").Markers(),
+              testing::UnorderedElementsAre("<tool_call>", "</tool_call>"));
 }
 
 TEST(ToolSchemas, TakesAnythingForNoTools) {

@@ -177,7 +177,6 @@ BAD = [
     ({"extra_body": {"guided_regex": "a(?=b)"}}, "guided_regex", "at offset 1: lookahead is not supported"),
     ({"extra_body": {"guided_regex": "(" * 60000}}, "guided_regex", "more than 200 groups"),
     ({"extra_body": {"guided_regex": "a", "grammar": "root ::= \"a\""}}, "guided_regex", "only one of"),
-    ({"tools": TOOLS, "tool_choice": "required"}, "tool_choice", "no known form of tool calls"),
 ]
 
 

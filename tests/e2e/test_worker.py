@@ -187,7 +187,7 @@ CASES = [
     ("text='x', constraint=pb.Constraint(grammar='a')", grpc.StatusCode.INVALID_ARGUMENT, "constraint.grammar: line 1"),
     ("text='x', constraint=pb.Constraint(json_schema='{')", grpc.StatusCode.INVALID_ARGUMENT, "constraint.json_schema: at #"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]', tool_choice_json='\"required\"')",
-     grpc.StatusCode.FAILED_PRECONDITION, "tool_choice"),
+     grpc.StatusCode.INVALID_ARGUMENT, "there is no tool at all"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]', tool_choice_json='{}')",
      grpc.StatusCode.INVALID_ARGUMENT, "chat.tool_choice_json: expected"),
     ("chat=pb.ChatPrompt(messages=[pb.Message(role='user')], tools_json='[]', tool_choice_json='\"required\"'), constraint=pb.Constraint(regex='a')",
