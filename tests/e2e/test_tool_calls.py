@@ -40,7 +40,8 @@ def client(tmp_path_factory, model_path):
         source = ORACLES / "templates" / f"{template}.jinja"
         if not source.exists():
             continue
-        subprocess.run([sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--chat-template", source.read_text(), model_path,
+        text = "{# #}" + source.read_text()  # not "[", which the script takes for a list of templates
+        subprocess.run([sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--chat-template", text, model_path,
                         folder / f"{name}.gguf"], check=True, capture_output=True)
         models.append(smollm2(str(folder / f"{name}.gguf"), name=name, aliases=[], kv_cache={"bytes": "64MiB"}, preload=False, context=4096))
     with Daemon(folder, models) as running:
