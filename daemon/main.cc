@@ -81,6 +81,7 @@ int Check(const Flags& flags) {
   if (!spawner.ok()) return Refuse(spawner.status());
   const auto look_inside = [&](const config::Config& config, const config::ModelOptions& model) -> absl::Status {
     RETURN_IF_ERROR(CheckModelFiles(model));
+    RETURN_IF_ERROR(CheckMachine(model));
     return CheckByWorker(**spawner, flags.programs, config, model);
   };
   const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(flags.config, look_inside);

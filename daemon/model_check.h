@@ -15,4 +15,8 @@ namespace inferd::daemon {
 absl::Status CheckByWorker(Spawner& spawner, const std::string& programs, const config::Config& config,
                            const config::ModelOptions& model);
 
+// Whether the machine has what the options name: the processors of `cpus`, and a folder that kv_cache.save can be
+// written to. INVALID_ARGUMENT begins with the option.
+absl::Status CheckMachine(const config::ModelOptions& model);
+
 }  // namespace inferd::daemon

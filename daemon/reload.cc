@@ -108,6 +108,7 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, c
   config::OptionLines lines;
   ASSIGN_OR_RETURN(out.config, config::LoadConfig(file, &lines));
   RETURN_IF_ERROR(config::CheckKeysFile(out.config));
+  std::vector<std::string> refused;
   for (size_t i = 0; i < out.config.models.size(); ++i) {
     const ModelOptions& model = out.config.models[i];
     absl::StatusOr<FileIdentity> identity = IdentifyModel(model);
@@ -116,10 +117,14 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, c
     }
     if (!identity.ok()) {
       const int line = LineOf(MessageOf(identity.status()), fmt::format("models[{}].", i), lines);
-      return Annotate(identity.status(), fmt::format("{}:{}: model {}", file, line, model.name));
+      const absl::Status error = Annotate(identity.status(), fmt::format("{}:{}: model {}", file, line, model.name));
+      if (look_inside == nullptr) return error;
+      refused.emplace_back(MessageOf(error));
+      continue;
     }
     out.models[model.name] = *identity;
   }
+  if (!refused.empty()) return InvalidArgument("{}", fmt::join(refused, "\n"));
   return out;
 }
 

@@ -26,7 +26,8 @@ struct IdentifiedConfig {
 // is shown with that option's line.
 using LookInside = std::function<absl::Status(const config::Config& config, const config::ModelOptions& model)>;
 
-// Reads the file and what it names; errors name the file, the line and the model. Blocks on the disk: not for the
+// Reads the file and what it names; errors name the file, the line and the model, and with `look_inside` every model
+// that is refused, a line each. Blocks on the disk: not for the
 // loop's thread. Without `look_inside`, what a model's files hold is left to the worker that loads them, before it
 // replaces one.
 absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, const LookInside& look_inside = nullptr);

@@ -146,6 +146,19 @@ void LoadPrefixes(const LoadedModel& loaded, PrefixStore& prefixes, cache::KvCac
   }
 }
 
+void LogWarnings(const LoadedModel& loaded) {
+  for (const std::vector<std::string>* warnings : {&loaded.model->warnings(), &loaded.tokenizer->warnings()}) {
+    for (const std::string& warning : *warnings) {
+      LogWarning("odd model file",
+                 {{"model", loaded.options.name}, {"path", loaded.options.path}, {"reason", warning}});
+    }
+  }
+  const int64_t trained = loaded.model->context_length();
+  if (loaded.options.context > trained) {
+    LogInfo("context cut to the model's", {{"model", loaded.options.name}, {"context", trained}});
+  }
+}
+
 int64_t FileTime(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 ? status.st_mtim.tv_sec : 0;
@@ -233,6 +246,7 @@ absl::Status CheckModel(const config::ModelOptions& options, const std::string& 
 absl::StatusOr<std::unique_ptr<LoadedModel>> LoadModel(const config::ModelOptions& options, const std::string& isa,
                                                        uint64_t version, PrefixStore* prefixes) {
   ASSIGN_OR_RETURN(OpenedModel opened, OpenModel(options, isa, version));
+  LogWarnings(*opened.loaded);
   ASSIGN_OR_RETURN(const scheduler::PassTimes times, engine::CheckForward(*opened.device));
   if (prefixes != nullptr) LoadPrefixes(*opened.loaded, *prefixes, opened.device->cache());
   return StartEngine(std::move(opened), scheduler::Rates::OfPasses(times));

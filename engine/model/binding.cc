@@ -309,7 +309,8 @@ void BindExtras(TensorBinder& binder, const DecoderSpec& spec, ModelWeights& wei
 
 }  // namespace
 
-absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, ModelWeights& weights) {
+absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, ModelWeights& weights,
+                         std::vector<std::string>& warnings) {
   TensorBinder binder(file, weights);
   weights.embedding = binder.Matrix("token_embd", spec.width, spec.vocabulary_size);
   if (spec.learned_positions) weights.positions = binder.Matrix("position_embd", spec.width, spec.context_length);
@@ -327,7 +328,7 @@ absl::Status BindWeights(const gguf::GgufFile& file, const DecoderSpec& spec, Mo
     binder.Ignore(fmt::format("blk.{}.", static_cast<int64_t>(spec.layers.size()) + i));
   }
   binder.Ignore("rope_f");  // frequency factors, which the specification holds already
-  return binder.Finish();
+  return binder.Finish(warnings);
 }
 
 }  // namespace inferd::model

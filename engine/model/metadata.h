@@ -39,6 +39,8 @@ class Metadata {
 
   void Fail(const absl::Status& status);  // names the file where the message does not
   const absl::Status& status() const { return status_; }
+  void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }  // of what changes no result
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   static constexpr int64_t kLargestCount = int64_t{1} << 31;
 
@@ -49,6 +51,7 @@ class Metadata {
   const gguf::GgufFile& file_;
   std::string architecture_;
   absl::Status status_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace inferd::model

@@ -22,6 +22,26 @@ void ResolveDefaults(DecoderSpec& spec) {
   }
 }
 
+constexpr int64_t kLongestContext = int64_t{1} << 24;  // tokens; the longest that a model was trained for is 10 million
+
+// Values that nothing reads, or that nobody can have meant.
+void WarnOfUnusedValues(Metadata& m, const DecoderSpec& spec) {
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  const auto has_window = [](const LayerSpec& layer) { return layer.attention.window > 0; };
+  const bool windows = std::any_of(spec.layers.begin(), spec.layers.end(), has_window);
+  if (!windows && m.Has(kWindow)) {
+    const absl::StatusOr<int64_t> window = m.file().GetInt(fmt::format("{}.{}", m.architecture(), kWindow));
+    if (window.ok() && *window > 0 && *window < spec.context_length) {
+      m.Warn(fmt::format("{}.{}: {} is ignored: this family has no window, every layer sees the whole text",
+                         m.architecture(), kWindow, *window));
+    }
+  }
+  if (spec.context_length > kLongestContext) {
+    m.Warn(fmt::format("{}.context_length: {} is more than any model was trained for, expected at most {}",
+                       m.architecture(), spec.context_length, kLongestContext));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> KnownArchitectures() {
@@ -45,7 +65,9 @@ absl::StatusOr<std::shared_ptr<const Model>> Model::Load(std::shared_ptr<const g
   RETURN_IF_ERROR(metadata.status());
   RETURN_IF_ERROR(Annotate(CheckSpec(model->spec_), model->file_->path()));
   ResolveDefaults(model->spec_);
-  RETURN_IF_ERROR(BindWeights(*model->file_, model->spec_, model->weights_));
+  WarnOfUnusedValues(metadata, model->spec_);
+  model->warnings_ = metadata.warnings();
+  RETURN_IF_ERROR(BindWeights(*model->file_, model->spec_, model->weights_, model->warnings_));
   for (const gguf::Tensor& tensor : model->file_->tensors()) model->parameter_count_ += tensor.elements();
   model->fingerprint_ = Fingerprint(*model->file_);
   return model;

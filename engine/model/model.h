@@ -22,7 +22,8 @@ namespace inferd::model {
 class Model {
  public:
   // UNIMPLEMENTED for an unknown architecture (the message lists the known ones); INVALID_ARGUMENT for missing or
-  // mistyped metadata, tensors that are missing, of a wrong shape or not used by the family: each named.
+  // mistyped metadata, tensors that are missing, of a wrong shape or of another family: each named. What is odd and
+  // changes no result is a warning.
   static absl::StatusOr<std::shared_ptr<const Model>> Load(std::shared_ptr<const gguf::GgufFile> file);
 
   const gguf::GgufFile& file() const { return *file_; }
@@ -34,6 +35,8 @@ class Model {
   uint64_t parameter_count() const { return parameter_count_; }
   uint64_t fingerprint() const { return fingerprint_; }  // fingerprint.h; equal files are equal
   std::string description() const;                       // "llama 135M Q4_1"
+  // What is odd in the file and was ignored, a sentence each that names the key or tensor; the tokenizer has its own.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   Model() = default;
@@ -43,6 +46,7 @@ class Model {
   ModelWeights weights_;
   uint64_t parameter_count_ = 0;
   uint64_t fingerprint_ = 0;
+  std::vector<std::string> warnings_;
 };
 
 // Names of the architectures (`general.architecture`) that Load knows, sorted.

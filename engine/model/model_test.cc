@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/base/status.h"
+#include "engine/model/tensor_names.h"
 #include "engine/model/testing_model.h"
 
 namespace inferd::model {
@@ -201,6 +202,57 @@ TEST(Model, ListsEveryMatrixOnce) {
       if (!vector) matrices.insert(tensor.data);
     }
     for (const void* matrix : matrices) EXPECT_EQ(listed.count(matrix), 1u) << model->spec().architecture;
+  }
+}
+
+struct Oddity {
+  const char* name;
+  std::function<TestingModel()> make;
+  const char* warning;
+};
+void PrintTo(const Oddity& oddity, std::ostream* out) { *out << oddity.name; }
+
+class OddModel : public testing::TestWithParam<Oddity> {};
+
+TEST_P(OddModel, IsLoadedWithAWarning) {
+  const std::string bytes = GetParam().make().Bytes();
+  const auto model = LoadBytes(bytes);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_THAT((*model)->warnings(), testing::ElementsAre(HasSubstr(GetParam().warning)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, OddModel,
+    testing::Values(Oddity{"PoolingUnspecified", [] { return TestingModel::Bert().Set("pooling_type", int32_t{-1}); },
+                           "bert.pooling_type: -1"},
+                    Oddity{"PoolingUnspecifiedUnsigned",
+                           [] { return TestingModel::Llama().Set("pooling_type", 0xFFFFFFFFu); },
+                           "llama.pooling_type: 4294967295"},
+                    Oddity{"TensorOfNoFamily", [] { return TestingModel::Llama().Tensor("blk.0.colour.weight", {16}); },
+                           "tensor blk.0.colour.weight: no family uses it"},
+                    Oddity{"TensorsOfNoFamily",
+                           [] { return TestingModel::Llama().Tensor("colour", {16}).Tensor("taste.bias", {16}); },
+                           "tensor colour and 1 others"},
+                    Oddity{"WindowThatTheFamilyLacks",
+                           [] { return TestingModel::Llama().Set("attention.sliding_window", uint32_t{40}); },
+                           "llama.attention.sliding_window: 40 is ignored"},
+                    Oddity{"ContextHuge", [] { return TestingModel::Llama().Set("context_length", uint32_t{1} << 31); },
+                           "llama.context_length: 2147483648"}),
+    [](const auto& info) { return info.param.name; });
+
+// Every tensor of the families that tests make has a name with a meaning, or its absence elsewhere would go unseen.
+TEST(Model, KnowsTheNamesOfItsTensors) {
+  for (const TestingModel& made :
+       {TestingModel::Llama(), TestingModel::Gemma2(), TestingModel::Qwen3Moe(), TestingModel::Deepseek2(),
+        TestingModel::Lfm2(), TestingModel::Mamba(), TestingModel::Mamba2(), TestingModel::Qwen35(),
+        TestingModel::Falcon(), TestingModel::Mpt(), TestingModel::Bert()}) {
+    const std::string bytes = made.Bytes();
+    const auto model = LoadBytes(bytes);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_TRUE((*model)->warnings().empty());
+    for (const gguf::Tensor& tensor : (*model)->file().tensors()) {
+      EXPECT_TRUE(IsTensorOfSomeFamily(tensor.name)) << tensor.name;
+    }
   }
 }
 

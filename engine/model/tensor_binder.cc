@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/base/status.h"
+#include "engine/model/tensor_names.h"
 
 namespace inferd::model {
 namespace {
@@ -124,14 +125,23 @@ void TensorBinder::Ignore(std::string_view prefix) {
   }
 }
 
-absl::Status TensorBinder::Finish() {
+absl::Status TensorBinder::Finish(std::vector<std::string>& warnings) {
   RETURN_IF_ERROR(status_);
+  std::vector<std::string_view> ignored;
   for (const gguf::Tensor& tensor : file_.tensors()) {
-    if (!used_.contains(tensor.name)) {
+    if (used_.contains(tensor.name)) continue;
+    ignored.push_back(tensor.name);
+    if (IsTensorOfSomeFamily(tensor.name)) {
       return InvalidArgument(
           "{}: tensor {}: not used by this architecture; running without it would give wrong results", file_.path(),
           tensor.name);
     }
+  }
+  if (ignored.size() == 1) {
+    warnings.push_back(fmt::format("tensor {}: no family uses it; it is ignored", ignored.front()));
+  } else if (!ignored.empty()) {
+    warnings.push_back(fmt::format("tensor {} and {} others: no family uses them; they are ignored", ignored.front(),
+                                   ignored.size() - 1));
   }
   return absl::OkStatus();
 }

@@ -3,7 +3,7 @@
 //   TensorBinder binder(file, weights);
 //   Linear q = binder.Matrix("blk.0.attn_q", /*k=*/2048, /*rows=*/2048, Bias::kIfPresent);
 //   const float* sinks = binder.Vector("blk.0.attn_sinks.weight", 32);
-//   RETURN_IF_ERROR(binder.Finish());           // also refuses every tensor that nobody asked for
+//   RETURN_IF_ERROR(binder.Finish(warnings));   // also refuses tensors that another family would use
 //
 // Matrices are listed in weights.linears as they are bound. Tensors are used once each (a matrix may be split by the
 // caller). Missing ones come back empty after an error.
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -42,7 +43,8 @@ class TensorBinder {
   void Ignore(std::string_view prefix);  // tensors whose names begin so belong to parts that are not run
   void Fail(const absl::Status& status) { status_.Update(status); }
   bool ok() const { return status_.ok(); }
-  absl::Status Finish();
+  // Tensors that no family uses do no harm: a warning.
+  absl::Status Finish(std::vector<std::string>& warnings);
 
  private:
   const gguf::Tensor* Take(const std::string& name);  // nullptr after an error

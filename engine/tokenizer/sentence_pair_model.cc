@@ -117,7 +117,6 @@ class SentencePairModel final : public SubwordModel {
 }  // namespace
 
 MaybeModel CreateSentencePairModel(const VocabularyData& data, const Vocabulary& vocabulary) {
-  if (data.scores.empty()) return InvalidArgument("tokenizer.ggml.scores: missing, expected one for each token");
   const SpaceOptions spaces = {.prefix = data.add_space_prefix.value_or(true),
                                .remove_extra = data.remove_extra_spaces.value_or(false)};
   return std::make_unique<SentencePairModel>(vocabulary, spaces);

@@ -64,6 +64,8 @@ class Tokenizer {
   virtual std::optional<int32_t> eos() const = 0;
   virtual bool adds_bos() const = 0;
   virtual uint64_t fingerprint() const = 0;  // equal tokenizers have equal ones
+  // What is odd in the file and changes no result, a sentence each that names the key.
+  virtual const std::vector<std::string>& warnings() const = 0;
 };
 
 }  // namespace inferd::tokenizer

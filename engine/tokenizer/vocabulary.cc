@@ -56,6 +56,12 @@ bool LooksLikeControl(std::string_view spelling) {
   return brackets && (spelling.starts_with("<|") || spelling.ends_with("|>") || spelling.starts_with("<｜"));
 }
 
+// Of an id beyond the vocabulary. Writers say "none" with -1 in 32 bits, signed or not; where no text gets the token
+// (padding, mask) or flags ask for it by name (separator), any other number does no harm either.
+bool IsHarmless(const SpecialId& special, bool optional) {
+  return optional || special.id == -1 || special.id == 0xFFFFFFFF;
+}
+
 }  // namespace
 
 absl::StatusOr<Vocabulary> Vocabulary::Create(const VocabularyData& data) {
@@ -64,7 +70,7 @@ absl::StatusOr<Vocabulary> Vocabulary::Create(const VocabularyData& data) {
   RETURN_IF_ERROR(vocabulary.IndexTokens());
   RETURN_IF_ERROR(vocabulary.SetKinds(data.kinds));
   RETURN_IF_ERROR(vocabulary.SetByteTokens());
-  RETURN_IF_ERROR(vocabulary.SetScores(data.scores));
+  RETURN_IF_ERROR(vocabulary.SetScores(data));
   RETURN_IF_ERROR(vocabulary.SetSpecialIds(data));
   vocabulary.FindEnds();
   vocabulary.FindProtected();
@@ -94,11 +100,20 @@ absl::Status Vocabulary::SetKinds(std::span<const int64_t> kinds) {
     return InvalidArgument("tokenizer.ggml.token_type: {} values, expected one for each of {} tokens", kinds.size(),
                            tokens_.size());
   }
+  size_t undefined = 0;
   for (size_t id = 0; id < kinds.size(); ++id) {
-    if (kinds[id] < 1 || kinds[id] > 6) {
+    if (kinds[id] < 0 || kinds[id] > 6) {
       return InvalidArgument("tokenizer.ggml.token_type[{}] = {}, expected 1 to 6", id, kinds[id]);
     }
-    kinds_[id] = static_cast<TokenKind>(kinds[id]);
+    if (kinds[id] == 0) {
+      ++undefined;
+    } else {
+      kinds_[id] = static_cast<TokenKind>(kinds[id]);
+    }
+  }
+  if (undefined > 0) {
+    warnings_.push_back(
+        fmt::format("tokenizer.ggml.token_type: {} tokens of type 0 (undefined) are taken for normal ones", undefined));
   }
   return absl::OkStatus();
 }
@@ -121,7 +136,11 @@ absl::Status Vocabulary::SetByteTokens() {
   return absl::OkStatus();
 }
 
-absl::Status Vocabulary::SetScores(const std::vector<float>& scores) {
+absl::Status Vocabulary::SetScores(const VocabularyData& data) {
+  const std::vector<float>& scores = data.scores;
+  if (scores.empty() && data.model == "llama") {
+    warnings_.push_back("tokenizer.ggml.scores: missing, every token has the score 0");
+  }
   if (!scores.empty() && scores.size() != tokens_.size()) {
     return InvalidArgument("tokenizer.ggml.scores: {} values, expected one for each of {} tokens", scores.size(),
                            tokens_.size());
@@ -146,10 +165,16 @@ absl::Status Vocabulary::SetSpecialIds(const VocabularyData& data) {
     return nullptr;
   };
   for (const SpecialId& special : data.special_ids) {
+    std::optional<int32_t>* target = role(special.name);
     if (special.id < 0 || special.id >= size()) {
+      if (IsHarmless(special, target == nullptr || target == &separator_)) {
+        warnings_.push_back(fmt::format("tokenizer.ggml.{}_token_id = {} is ignored, expected 0 to {}", special.name,
+                                        special.id, size() - 1));
+        continue;
+      }
       return InvalidArgument("tokenizer.ggml.{}_token_id = {}, expected 0 to {}", special.name, special.id, size() - 1);
     }
-    if (std::optional<int32_t>* target = role(special.name)) *target = static_cast<int32_t>(special.id);
+    if (target != nullptr) *target = static_cast<int32_t>(special.id);
   }
   if (data.model == "gpt2") return absl::OkStatus();
   for (const auto& [name, spelling] : kUsualRoles) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace inferd::tokenizer {
 class Vocabulary {
  public:
   // INVALID_ARGUMENT names the key and the token at fault: no tokens, twins, arrays of another length, unknown kinds,
-  // byte tokens that are not spelled <0x00> to <0xFF>, scores that are no numbers, ids beyond the vocabulary.
+  // byte tokens that are not spelled <0x00> to <0xFF>, scores that are no numbers, BOS or ends beyond the vocabulary.
+  // What changes no result (no scores, ids of padding that are none) is a warning.
   static absl::StatusOr<Vocabulary> Create(const VocabularyData& data);
 
   int32_t size() const { return static_cast<int32_t>(tokens_.size()); }
@@ -49,12 +51,13 @@ class Vocabulary {
   std::optional<int32_t> eos() const { return eos_; }
   std::optional<int32_t> unknown() const { return unknown_; }
   std::optional<int32_t> separator() const { return separator_; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   absl::Status IndexTokens();
   absl::Status SetKinds(std::span<const int64_t> kinds);
   absl::Status SetByteTokens();
-  absl::Status SetScores(const std::vector<float>& scores);
+  absl::Status SetScores(const VocabularyData& data);
   absl::Status SetSpecialIds(const VocabularyData& data);
   void FindEnds();
   void FindProtected();
@@ -66,6 +69,7 @@ class Vocabulary {
   std::vector<bool> protected_, ends_generation_;
   std::array<int32_t, 256> byte_tokens_;
   size_t longest_bytes_ = 0;
+  std::vector<std::string> warnings_;
   std::optional<int32_t> bos_, eos_, eot_, eom_, unknown_, separator_;
 };
 

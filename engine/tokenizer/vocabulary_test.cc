@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
               "tokenizer.ggml.tokens: tokens 259 and 268 are both \"hello\""},
         Fault{"too few kinds", Bytes, [](VocabularyData& data) { data.kinds.pop_back(); },
               "tokenizer.ggml.token_type: 267 values, expected one for each of 268 tokens"},
-        Fault{"kind 0", Bytes, [](VocabularyData& data) { data.kinds[3] = 0; }, "tokenizer.ggml.token_type[3] = 0"},
+        Fault{"kind -1", Bytes, [](VocabularyData& data) { data.kinds[3] = -1; }, "tokenizer.ggml.token_type[3] = -1"},
         Fault{"kind 7", Bytes, [](VocabularyData& data) { data.kinds[3] = 7; }, "tokenizer.ggml.token_type[3] = 7"},
         Fault{"byte -1",
               [] { return With(Sentence(), [](TestVocabulary& made) { made.Add("<0x-1>", TokenKind::kByte); }); },
@@ -65,18 +65,22 @@ INSTANTIATE_TEST_SUITE_P(
               Nothing, "both stand for byte 0xab"},
         Fault{"too few scores", Sentence, [](VocabularyData& data) { data.scores.pop_back(); },
               "tokenizer.ggml.scores: 277 values"},
-        Fault{"no scores", Sentence, [](VocabularyData& data) { data.scores.clear(); },
-              "tokenizer.ggml.scores: missing"},
         Fault{"score NaN", Sentence,
               [](VocabularyData& data) { data.scores[5] = std::numeric_limits<float>::quiet_NaN(); },
               "tokenizer.ggml.scores[5]"},
         Fault{"BOS beyond the end", Bytes, [](VocabularyData& data) { data.special_ids[0].id = 268; },
               "tokenizer.ggml.bos_token_id = 268, expected 0 to 267"},
-        Fault{"negative id", Bytes,
+        Fault{"EOS beyond the end", Bytes,
               [](VocabularyData& data) {
-                data.special_ids.push_back({"padding", -1});
+                data.special_ids.push_back({"eos", 268});
               },
-              "tokenizer.ggml.padding_token_id = -1"},
+              "tokenizer.ggml.eos_token_id = 268, expected 0 to 267"},
+        Fault{"BOS that is none but asked for", Bytes,
+              [](VocabularyData& data) {
+                data.special_ids = {{"bos", 0xFFFFFFFF}};
+                data.add_bos = true;
+              },
+              "tokenizer.ggml.bos_token_id: missing"},
         Fault{"BOS asked for but missing", Bytes,
               [](VocabularyData& data) {
                 data.special_ids.clear();
@@ -113,6 +117,47 @@ INSTANTIATE_TEST_SUITE_P(
                 data.charsmap = kBytes;
               },
               "tokenizer.ggml.precompiled_charsmap"}));
+
+struct Oddity {
+  const char* name;
+  std::function<TestVocabulary()> make;
+  std::function<void(VocabularyData&)> change;
+  const char* warning;
+};
+
+void PrintTo(const Oddity& oddity, std::ostream* out) { *out << oddity.name; }
+
+class OddVocabulary : public testing::TestWithParam<Oddity> {};
+
+TEST_P(OddVocabulary, IsTakenWithAWarning) {
+  const TestVocabulary made = GetParam().make();
+  VocabularyData data = made.data();
+  GetParam().change(data);
+  const auto tokenizer = CreateTokenizer(data);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
+  EXPECT_THAT((*tokenizer)->warnings(), testing::ElementsAre(HasSubstr(GetParam().warning)));
+  const auto plain = CreateTokenizer(made.data());
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_TRUE((*plain)->warnings().empty());
+  EXPECT_EQ(*(*tokenizer)->Encode("b", {}), *(*plain)->Encode("b", {}));
+}
+
+void PadWith(VocabularyData& data, std::string_view name, int64_t id) { data.special_ids.push_back({name, id}); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Oddities, OddVocabulary,
+    testing::Values(Oddity{"padding -1", Bytes, [](VocabularyData& data) { PadWith(data, "padding", -1); },
+                           "tokenizer.ggml.padding_token_id = -1 is ignored"},
+                    Oddity{"mask 2^32 - 1", Bytes, [](VocabularyData& data) { PadWith(data, "mask", 0xFFFFFFFF); },
+                           "tokenizer.ggml.mask_token_id = 4294967295 is ignored"},
+                    Oddity{"separator of the vocabulary's size", Bytes,
+                           [](VocabularyData& data) { PadWith(data, "seperator", 268); },
+                           "tokenizer.ggml.seperator_token_id = 268 is ignored, expected 0 to 267"},
+                    Oddity{"no end of message", Bytes, [](VocabularyData& data) { PadWith(data, "eom", -1); },
+                           "tokenizer.ggml.eom_token_id = -1 is ignored"},
+                    Oddity{"type 0", Bytes, [](VocabularyData& data) { data.kinds[3] = 0; }, "1 tokens of type 0"},
+                    Oddity{"no scores", Sentence, [](VocabularyData& data) { data.scores.clear(); },
+                           "tokenizer.ggml.scores: missing"}));
 
 TEST(Vocabulary, AcceptsPaddingAndTellsKinds) {
   TestVocabulary made = SentencePairVocabulary();

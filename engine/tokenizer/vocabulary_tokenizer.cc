@@ -106,6 +106,7 @@ class VocabularyTokenizer final : public Tokenizer {
   std::optional<int32_t> eos() const override { return vocabulary_->eos(); }
   bool adds_bos() const override { return adds_bos_; }
   uint64_t fingerprint() const override { return fingerprint_; }
+  const std::vector<std::string>& warnings() const override { return vocabulary_->warnings(); }
 
  private:
   static absl::Status Missing(std::string_view flag, std::string_view key) {

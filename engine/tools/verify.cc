@@ -48,6 +48,14 @@ class Verifier {
     return std::move(checks_);
   }
 
+  // Of what changes no result.
+  std::vector<std::string> Warnings() const {
+    std::vector<std::string> all;
+    if (model_ != nullptr) all = model_->warnings();
+    if (tokenizer_ != nullptr) all.insert(all.end(), tokenizer_->warnings().begin(), tokenizer_->warnings().end());
+    return all;
+  }
+
  private:
   void Step(const char* name, const std::function<absl::StatusOr<std::string>()>& check) {
     if (!checks_.empty() && !checks_.back().status.ok()) return;
@@ -100,19 +108,26 @@ class Verifier {
 };
 
 absl::Status Verify(const Options& options) {
-  const std::vector<Check> checks = Verifier(options.path).Run();
+  Verifier verifier(options.path);
+  const std::vector<Check> checks = verifier.Run();
+  const std::vector<std::string> warnings = verifier.Warnings();
   const bool ok = checks.back().status.ok();
   if (options.as_json) {
     json::array out;
     for (const Check& check : checks) {
       out.push_back({{"check", check.name}, {"ok", check.status.ok()}, {"detail", Printable(check.detail)}});
     }
-    Print("{}\n",
-          json::serialize(json::object{{"path", Printable(options.path)}, {"ok", ok}, {"checks", std::move(out)}}));
+    json::array said;
+    for (const std::string& warning : warnings) said.emplace_back(Printable(warning));
+    Print(
+        "{}\n",
+        json::serialize(json::object{
+            {"path", Printable(options.path)}, {"ok", ok}, {"checks", std::move(out)}, {"warnings", std::move(said)}}));
   } else {
     for (const Check& check : checks) {
       Print("{:<6} {:<10} {}\n", check.status.ok() ? "ok" : "FAILED", check.name, Printable(check.detail));
     }
+    for (const std::string& warning : warnings) Print("{:<6} {}\n", "warn", Printable(warning));
   }
   if (ok) return absl::OkStatus();
   return FailedPrecondition("{}: {} failed", options.path, checks.back().name);

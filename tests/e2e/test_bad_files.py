@@ -32,13 +32,14 @@ def write(path, keys={}, shapes={}, tokenizer={}):
     writer = gguf.GGUFWriter(path, "llama")
     for key, value in all_keys.items():
         if value is None: continue
-        add = {str: writer.add_string, float: writer.add_float32, int: writer.add_uint32}[type(value)]
+        add = {str: writer.add_string, float: writer.add_float32, int: writer.add_uint32 if value != -1 else writer.add_int32}[type(value)]
         add(f"llama.{key}", value)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre(words["pre"])
     writer.add_token_list(words["tokens"])
     writer.add_token_merges(words["merges"])
     writer.add_eos_token_id(259)
+    for name, number in words.get("ids", {}).items(): writer.add_uint32(f"tokenizer.ggml.{name}_token_id", number)
     writer.add_chat_template(words["template"])
     random = np.random.default_rng(1)
     for name, shape in (SHAPES | shapes).items():
@@ -90,3 +91,26 @@ def test_a_fault_is_named(tmp_path, fault):
     assert last["detail"].startswith(f"{path}: "), last
     for part in said:
         assert part in last["detail"], last
+
+
+ODDITIES = {
+    "padding of no token": (dict(tokenizer={"ids": {"padding": 4294967295}}), "tokenizer.ggml.padding_token_id = 4294967295"),
+    "mask of the vocabulary's size": (dict(tokenizer={"ids": {"mask": VOCABULARY}}), f"tokenizer.ggml.mask_token_id = {VOCABULARY}"),
+    "pooling unspecified": (dict(keys={"pooling_type": -1}), "llama.pooling_type: -1"),
+    "tensor of no family": (dict(shapes={"blk.0.colour.weight": (2,)}), "tensor blk.0.colour.weight"),
+    "window of another family": (dict(keys={"attention.sliding_window": 16}), "llama.attention.sliding_window: 16 is ignored"),
+    "context of 2^31": (dict(keys={"context_length": 2**31}), "llama.context_length: 2147483648"),
+}
+
+
+@pytest.mark.parametrize("oddity", ODDITIES)
+def test_what_changes_no_result_is_a_warning(tmp_path, oddity):
+    changes, said = ODDITIES[oddity]
+    path = tmp_path / "odd.gguf"
+    write(path, **changes)
+    done = verify(path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    warnings = json.loads(done.stdout)["warnings"]
+    assert len(warnings) == 1 and said in warnings[0], warnings
+    plain = subprocess.run([BIN / "inferd-model", "verify", path], capture_output=True, text=True, timeout=120)
+    assert f"warn   {warnings[0]}" in plain.stdout.splitlines()

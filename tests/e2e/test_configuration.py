@@ -97,6 +97,33 @@ def test_a_model_that_no_worker_would_serve_is_refused(tmp_path, model_path, pat
         assert loaded.returncode == 1 and words in loaded.stderr, loaded
 
 
+def test_a_check_names_every_faulty_model_and_what_the_machine_lacks(tmp_path, model_path):
+    (tmp_path / "none.gguf").write_bytes(b"nothing")
+    config = tmp_path / "check.yaml"
+    config.write_text(f"""models:
+- name: good
+  path: {model_path}
+- name: no-model
+  path: none.gguf
+- name: far
+  path: {model_path}
+  cpus: 0,4000
+- name: nowhere
+  path: {model_path}
+  kv_cache: {{save: {tmp_path}/none/prefixes}}
+- name: folder
+  path: {model_path}
+  kv_cache: {{save: {tmp_path}}}
+""")
+    result = inferd("--check", "--config", config)
+    lines = result.stderr.splitlines()
+    assert result.returncode == 2 and len(lines) == 4, result.stderr
+    for line, (at, name, words) in zip(lines, [(5, "no-model", "none.gguf"), (8, "far", "cpus: 4000 is not a processor"),
+                                               (11, "nowhere", f"kv_cache.save: {tmp_path}/none: "),
+                                               (14, "folder", f"kv_cache.save: {tmp_path} is no regular file")]):
+        assert f"{config}:{at}: model {name}: " in line and words in line, result.stderr
+
+
 def test_a_check_needs_the_worker(tmp_path, model_path):
     config = tmp_path / "check.yaml"
     config.write_text(f"models:\n- name: good\n  path: {model_path}\n")

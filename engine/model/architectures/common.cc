@@ -46,6 +46,11 @@ std::vector<float> Factors(Metadata& m, std::string_view name, int64_t rotated) 
 
 Pooling ReadPooling(Metadata& m, std::string_view key, Pooling fallback) {
   if (!m.Has(key)) return fallback;
+  const absl::StatusOr<int64_t> stated = m.file().GetInt(fmt::format("{}.{}", m.architecture(), key));
+  if (stated.ok() && (*stated == -1 || *stated == 0xFFFFFFFF)) {  // "unspecified"
+    m.Warn(fmt::format("{}.{}: {} says nothing, the family's own is taken", m.architecture(), key, *stated));
+    return fallback;
+  }
   switch (m.CountOr(key, 0)) {
     case 0:
       return Pooling::kNone;

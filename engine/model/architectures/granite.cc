@@ -6,7 +6,8 @@ namespace inferd::model {
 DecoderSpec DescribeGranite(Metadata& m) {
   DecoderSpec spec = CommonDecoder(m, NormKind::kRms);
   AddRope(m, spec, RopePairing::kNeighbours);
-  const double logits = m.Real("logit_scale");
+  // The hybrids' may be missing, as in the reference implementation; dense files without it are unsound.
+  const double logits = m.architecture() == "granitehybrid" ? m.RealOr("logit_scale", 0) : m.Real("logit_scale");
   if (logits != 0) spec.logit_scale = static_cast<float>(1.0 / logits);
   spec.embedding_scale = FactorOr(m, "embedding_scale", 1);
   spec.residual_scale = FactorOr(m, "residual_scale", 1);
