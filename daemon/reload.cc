@@ -1,5 +1,10 @@
 #include "daemon/reload.h"
 
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
 #include "config/api_keys.h"
 #include "config/base/status.h"
 #include "config/load.h"

@@ -189,8 +189,7 @@ TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
   };
   for (const Case& c : cases) {
     const output::AnswerFormat format = output::RecognizeFormat(c.chat_template);
-    Judge judge(
-        {.calls = CallDemand{.tools_json = kStrictTools}, .calls_after_text = true, .format = format});
+    Judge judge({.calls = CallDemand{.tools_json = kStrictTools}, .calls_after_text = true, .format = format});
     ASSERT_EQ(judge.status, absl::OkStatus()) << c.chat_template;
     const auto call = [&](std::string_view name, std::string_view arguments) {
       return fmt::format("{}{}{}{}{}", c.open, name, c.arguments, arguments, c.close);
