@@ -8,6 +8,7 @@
 #include "gateway/metrics/metrics_page.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/errors.h"
+#include "gateway/openai/valid_text.h"
 #include "gateway/request_record.h"
 
 namespace inferd::gateway {
@@ -45,13 +46,16 @@ const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
 
 namespace {
 
+bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return absl::ascii_tolower(a) == b; });
+}
+
 // "application/json", with or without parameters.
 bool IsJson(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
-  constexpr std::string_view kJson = "application/json";
-  return std::equal(type.begin(), type.end(), kJson.begin(), kJson.end(),
-                    [](char a, char b) { return absl::ascii_tolower(a) == b; });
+  return EqualsIgnoringCase(type, "application/json");
 }
 
 constexpr std::chrono::seconds kFirstRoutesWait{10};
@@ -104,6 +108,12 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
     if (absl::Status admitted = access_.Admit(exchange); !admitted.ok()) return RefuseFor(admitted, exchange);
   } else {
     access_.Recognize(exchange);
+  }
+  if (std::string_view encoding = request.Header("content-encoding");
+      endpoint->method == "POST" && !encoding.empty() && !EqualsIgnoringCase(encoding, "identity")) {
+    return MakeError(415,
+                     "the content encoding '" + ValidText(encoding, 32) + "' is not supported, send the body as it is",
+                     exchange);
   }
   if (endpoint->method == "POST" && !IsJson(request.Header("content-type"))) {
     return MakeError(415, "the content type must be application/json", exchange);

@@ -210,6 +210,22 @@ TEST(TextAnswer, EchoesThePromptWithItsLogprobs) {
   EXPECT_EQ(choice.at("logprobs").at("top_logprobs").at(1), (json::value{{" b", -1.0}}));
 }
 
+TEST(TextAnswer, PiecesOfCharactersHaveKeysOfTheirOwn) {
+  TextAnswer answer(Options(), {.with_logprobs = true, .echo = {}});
+  v1::GenerateEvent text = Text("\xC3\xA9");
+  v1::TokenLogprob* token = text.mutable_delta()->add_logprobs();
+  *token = Logprob("\xC3", -0.5);
+  for (const char* piece : {"\xC3", "\xF0\x9F", "a\xF0", "\xC3\xA9"}) *token->add_top() = Logprob(piece, -1);
+  json::value body = Whole(answer, {Accepted(), text, Finished(v1::Finished::REASON_STOP)});
+  const json::value& logprobs = body.at("choices").at(0).at("logprobs");
+  EXPECT_EQ(logprobs.at("tokens"), (json::array{R"(bytes:\xc3)"}));
+  const json::object& top = logprobs.at("top_logprobs").at(0).as_object();
+  EXPECT_EQ(top.size(), 4u);
+  for (const char* key : {R"(bytes:\xc3)", R"(bytes:\xf0\x9f)", R"(bytes:\x61\xf0)", "\xC3\xA9"}) {
+    EXPECT_TRUE(top.contains(key)) << key;
+  }
+}
+
 v1::GenerateEvent PromptReport(const std::vector<std::string>& tokens) {
   v1::GenerateEvent event;
   event.mutable_delta()->set_kind(v1::Delta::KIND_PROMPT);

@@ -1,4 +1,9 @@
 // POST /apply-template: the fields of a chat request -> {"prompt": "..."}, the text that the model would be given
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
+#include <string>
+#include <vector>
+
 #include "config/base/json_string.h"
 #include "config/base/status.h"
 #include "gateway/openai/chat_request.h"
@@ -11,6 +16,7 @@ namespace {
 struct Parsed {
   v1::ApplyTemplateRequest apply;
   std::string model;
+  std::vector<std::string> warnings;
 };
 
 absl::StatusOr<Parsed> ParseApplyTemplateRequest(std::string_view body) {
@@ -20,6 +26,7 @@ absl::StatusOr<Parsed> ParseApplyTemplateRequest(std::string_view body) {
   ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
   parsed.model = model.value_or("");
   RETURN_IF_ERROR(ReadChatPrompt(fields, *parsed.apply.mutable_chat()));
+  parsed.warnings = fields.Warnings();
   return parsed;
 }
 
@@ -41,6 +48,9 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
   Response response;
   response.body = "{\"prompt\":";
   AppendJsonString(answer->text(), response.body);
+  if (!parsed->warnings.empty()) {
+    response.body += ",\"warnings\":" + boost::json::serialize(boost::json::value_from(parsed->warnings));
+  }
   response.body.push_back('}');
   co_await exchange.Respond(std::move(response));
 }

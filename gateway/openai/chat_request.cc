@@ -17,9 +17,10 @@ constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user
 constexpr size_t kMaxTextBytes = size_t{1} << 31;
 constexpr size_t kMaxNameBytes = 256;
 
-absl::Status ReadContentPart(const json::value& part, const std::string& path, std::string& content) {
+absl::Status ReadContentPart(const Fields& parent, const json::value& part, const std::string& path,
+                             std::string& content) {
   if (!part.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(part));
-  Fields fields(part.get_object(), path + ".");
+  Fields fields = parent.Within(part.get_object(), path);
   ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
   if (!type) return InvalidArgument("{}.type: is missing", path);
   if (*type != "text") return InvalidArgument("{}.type: '{}' is not supported, only text is", path, *type);
@@ -29,7 +30,8 @@ absl::Status ReadContentPart(const json::value& part, const std::string& path, s
   return absl::OkStatus();
 }
 
-absl::Status ReadContent(const json::value* content, const std::string& path, v1::Message& message) {
+absl::Status ReadContent(const Fields& parent, const json::value* content, const std::string& path,
+                         v1::Message& message) {
   message.set_has_content(content != nullptr);
   if (content == nullptr) return absl::OkStatus();
   if (content->is_string()) {
@@ -40,21 +42,22 @@ absl::Status ReadContent(const json::value* content, const std::string& path, v1
     return InvalidArgument("{}: {} is not a string or an array of parts", path, Shown(*content));
   size_t index = 0;
   for (const json::value& part : content->get_array()) {
-    RETURN_IF_ERROR(ReadContentPart(part, fmt::format("{}[{}]", path, index++), *message.mutable_content()));
+    RETURN_IF_ERROR(ReadContentPart(parent, part, fmt::format("{}[{}]", path, index++), *message.mutable_content()));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckToolCalls(const json::value& calls, const std::string& path) {
+absl::Status CheckToolCalls(const Fields& parent, const json::value& calls, const std::string& path) {
   if (!calls.is_array()) return InvalidArgument("{}: {} is not an array", path, Shown(calls));
   size_t index = 0;
   for (const json::value& call : calls.get_array()) {
     std::string place = fmt::format("{}[{}]", path, index++);
     if (!call.is_object()) return InvalidArgument("{}: {} is not an object", place, Shown(call));
-    Fields fields(call.get_object(), place + ".");
+    Fields fields = parent.Within(call.get_object(), place);
+    for (std::string_view known : {"id", "type", "index"}) fields.Ignore(known);
     ASSIGN_OR_RETURN(auto function, fields.Object("function"));
     if (!function) return InvalidArgument("{}.function: is missing", place);
-    Fields inner(*std::move(function), place + ".function.");
+    Fields inner = fields.Within(*std::move(function), place + ".function");
     ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
     if (!name) return InvalidArgument("{}.function.name: is missing", place);
     ASSIGN_OR_RETURN([[maybe_unused]] auto arguments, inner.String("arguments", kMaxTextBytes));
@@ -62,19 +65,20 @@ absl::Status CheckToolCalls(const json::value& calls, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status ReadMessage(const json::value& value, const std::string& path, v1::Message& message) {
+absl::Status ReadMessage(const Fields& parent, const json::value& value, const std::string& path,
+                         v1::Message& message) {
   if (!value.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(value));
-  Fields fields(value.get_object(), path + ".");
+  Fields fields = parent.Within(value.get_object(), path);
   ASSIGN_OR_RETURN(auto role, fields.String("role", 64));
   if (!role) return InvalidArgument("{}.role: is missing", path);
   if (std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
     return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant or tool", path, *role);
   }
   message.set_role(*role);
-  RETURN_IF_ERROR(ReadContent(fields.Raw("content"), path + ".content", message));
+  RETURN_IF_ERROR(ReadContent(fields, fields.Raw("content"), path + ".content", message));
   const json::value* calls = fields.Raw("tool_calls");
   if (calls != nullptr) {
-    RETURN_IF_ERROR(CheckToolCalls(*calls, path + ".tool_calls"));
+    RETURN_IF_ERROR(CheckToolCalls(fields, *calls, path + ".tool_calls"));
     if (!calls->get_array().empty()) message.set_tool_calls_json(json::serialize(*calls));
   }
   if (!message.has_content() && *role != "assistant") {
@@ -96,19 +100,20 @@ absl::Status ReadMessages(Fields& fields, v1::ChatPrompt& prompt) {
   if (messages->get_array().empty()) return InvalidArgument("messages: is empty, expected at least one message");
   size_t index = 0;
   for (const json::value& message : messages->get_array()) {
-    RETURN_IF_ERROR(ReadMessage(message, fmt::format("messages[{}]", index++), *prompt.add_messages()));
+    RETURN_IF_ERROR(ReadMessage(fields, message, fmt::format("messages[{}]", index++), *prompt.add_messages()));
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckTool(const json::value& tool, const std::string& path) {
+absl::Status CheckTool(const Fields& parent, const json::value& tool, const std::string& path) {
   if (!tool.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(tool));
-  Fields fields(tool.get_object(), path + ".");
+  Fields fields = parent.Within(tool.get_object(), path);
   ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
   if (type.value_or("") != "function") return InvalidArgument("{}.type: expected function", path);
   ASSIGN_OR_RETURN(auto function, fields.Object("function"));
   if (!function) return InvalidArgument("{}.function: is missing", path);
-  Fields inner(*std::move(function), path + ".function.");
+  Fields inner = fields.Within(*std::move(function), path + ".function");
+  inner.Ignore("strict");  // the worker reads it
   ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
   if (!name || name->empty()) return InvalidArgument("{}.function.name: is missing", path);
   ASSIGN_OR_RETURN([[maybe_unused]] auto description, inner.String("description", kMaxTextBytes));
@@ -122,7 +127,7 @@ absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
     if (!tools->is_array()) return InvalidArgument("tools: {} is not an array", Shown(*tools));
     size_t index = 0;
     for (const json::value& tool : tools->get_array()) {
-      RETURN_IF_ERROR(CheckTool(tool, fmt::format("tools[{}]", index++)));
+      RETURN_IF_ERROR(CheckTool(fields, tool, fmt::format("tools[{}]", index++)));
     }
     if (!tools->get_array().empty()) prompt.set_tools_json(json::serialize(*tools));
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "config/base/status.h"
 #include "gateway/openai/completion_request.h"
 #include "gateway/openai/errors.h"
@@ -90,6 +92,40 @@ TEST(ChatRequest, NamesUnknownFields) {
             (std::vector<std::string>{"unknown field 'foo' was ignored", "unknown field 'bar' was ignored"}));
 }
 
+TEST(ChatRequest, NamesUnknownFieldsAtEveryDepth) {
+  auto chat = ParseChatRequest(
+      R"({"messages":[{"role":"user","content":[{"type":"text","text":"a","p":1}],"m":1},
+          {"role":"assistant","tool_calls":[{"id":"1","type":"function","c":1,
+              "function":{"name":"f","arguments":"{}","d":1}}]}],
+          "tools":[{"type":"function","t":1,"function":{"name":"f","strict":true,"parameters":{"x":1},"u":1}}],
+          "stream_options":{"usagee":true},
+          "response_format":{"type":"json_schema","r":1,"json_schema":{"name":"n","schema":{"y":1},"stricct":true}}})");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  std::vector<std::string> expected;
+  for (const char* path : {"messages[0].content[0].p", "messages[0].m", "messages[1].tool_calls[0].c",
+                           "messages[1].tool_calls[0].function.d", "tools[0].t", "tools[0].function.u",
+                           "stream_options.usagee", "response_format.r", "response_format.json_schema.stricct"}) {
+    expected.push_back(fmt::format("unknown field '{}' was ignored", path));
+  }
+  std::sort(expected.begin(), expected.end());
+  std::sort(chat->warnings.begin(), chat->warnings.end());
+  EXPECT_EQ(chat->warnings, expected);
+}
+
+TEST(ChatRequest, TakesWhatAsksForNothing) {
+  auto chat = ParseChatRequest(Chat(R"("stop":["","a"],"include_stop_str_in_output":false,"stop_token_ids":[],
+                                       "guided_json":null,"modalities":["text"])"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_EQ(chat->generate.stop_size(), 1);
+  EXPECT_TRUE(chat->warnings.empty());
+}
+
+TEST(ChatRequest, BindsTheSchemaOfAJsonObject) {
+  auto chat = ParseChatRequest(Chat(R"("response_format":{"type":"json_object","schema":{"type":"object"}})"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_EQ(chat->generate.constraint().json_schema(), R"({"type":"object"})");
+}
+
 TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
   const char* numbers[] = {"temperature",       "top_p",         "min_p", "typical_p", "presence_penalty",
                            "frequency_penalty", "repeat_penalty"};
@@ -109,6 +145,20 @@ TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
   }
 }
 
+TEST(ChatRequest, RefusesWhatWouldRestrictTheOutputElsewhere) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("guided_json":{})", "guided_json"},
+      {R"("guided_choice":["a"])", "guided_choice"},
+      {R"("structured_outputs":{"choice":["a"]})", "structured_outputs"},
+      {R"("stop_token_ids":[1])", "stop_token_ids"},
+      {R"("allowed_token_ids":[1])", "allowed_token_ids"},
+      {R"("include_stop_str_in_output":true)", "include_stop_str_in_output"},
+      {R"("functions":[{"name":"f"}])", "functions"},
+      {R"("modalities":["text","audio"])", "modalities"},
+  };
+  for (const auto& [field, param] : cases) EXPECT_EQ(ParamOf(Chat(field)), param) << field;
+}
+
 TEST(ChatRequest, RefusesByName) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("n":0)", "n"},
@@ -123,7 +173,7 @@ TEST(ChatRequest, RefusesByName) {
       {R"("stream":1)", "stream"},
       {R"("stream_options":{"include_usage":"yes"})", "stream_options.include_usage"},
       {R"("stop":1)", "stop"},
-      {R"("stop":[""])", "stop"},
+      {R"("response_format":{"type":"json_object","schema":1})", "response_format.schema"},
       {R"("stop":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"])", "stop"},
       {R"("seed":1.5)", "seed"},
       {R"("seed":"1")", "seed"},

@@ -1,5 +1,8 @@
 // POST /detokenize: {"model"?, "tokens": [...], "with_special"?} -> {"content": "..."}
+#include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 #include <string>
+#include <vector>
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
@@ -14,6 +17,7 @@ namespace {
 struct Parsed {
   v1::DetokenizeRequest detokenize;
   std::string model;
+  std::vector<std::string> warnings;
 };
 
 absl::StatusOr<Parsed> ParseDetokenizeRequest(std::string_view body) {
@@ -32,6 +36,7 @@ absl::StatusOr<Parsed> ParseDetokenizeRequest(std::string_view body) {
   }
   ASSIGN_OR_RETURN(auto with_special, fields.Boolean("with_special"));
   parsed.detokenize.set_with_special(with_special.value_or(true));
+  parsed.warnings = fields.Warnings();
   return parsed;
 }
 
@@ -56,6 +61,9 @@ Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
   Response response;
   response.body = "{\"content\":";
   AppendJsonString(answer->text(), response.body);  // ids may end within a character: U+FFFD
+  if (!parsed->warnings.empty()) {
+    response.body += ",\"warnings\":" + boost::json::serialize(boost::json::value_from(parsed->warnings));
+  }
   response.body.push_back('}');
   co_await exchange.Respond(std::move(response));
 }

@@ -47,7 +47,19 @@ std::optional<int64_t> AsInteger(const json::value& value) {
   return static_cast<int64_t>(number);
 }
 
-Fields::Fields(json::object object, std::string prefix) : object_(std::move(object)), prefix_(std::move(prefix)) {}
+Fields::Fields(json::object object)
+    : object_(std::move(object)), warnings_(std::make_shared<std::vector<std::string>>()) {}
+
+Fields::~Fields() {
+  if (warnings_ != nullptr) AddUnknown(*warnings_);
+}
+
+Fields Fields::Within(json::object object, std::string_view path) const {
+  Fields inner(std::move(object));
+  inner.prefix_ = std::string(path) + ".";
+  inner.warnings_ = warnings_;
+  return inner;
+}
 
 absl::Status Fields::WrongType(std::string_view name, const json::value& value, std::string_view expected) const {
   return InvalidArgument("{}: {} is not {}", PathOf(name), Shown(value), expected);
@@ -132,15 +144,19 @@ absl::StatusOr<std::optional<json::object>> Fields::Object(std::string_view name
 }
 
 std::vector<std::string> Fields::Warnings() const {
+  std::vector<std::string> warnings = *warnings_;
+  AddUnknown(warnings);
+  return warnings;
+}
+
+void Fields::AddUnknown(std::vector<std::string>& warnings) const {
   constexpr size_t kMaxWarnings = 16;
-  std::vector<std::string> warnings;
   for (const auto& field : object_) {
     std::string key(field.key().data(), field.key().size());
     if (known_.contains(key)) continue;
-    if (warnings.size() == kMaxWarnings) break;
+    if (warnings.size() >= kMaxWarnings) break;
     warnings.push_back(fmt::format("unknown field '{}{}' was ignored", prefix_, ValidText(key, 64)));
   }
-  return warnings;
 }
 
 }  // namespace inferd::gateway

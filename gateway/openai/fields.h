@@ -1,9 +1,11 @@
 // Typed reading of a request's JSON fields. Every known field that is read is checked; whatever is left over at the end
-// was unknown and is named in the response's `warnings`.
+// was unknown and is named in the response's `warnings`. An object inside is read by Fields that come from its
+// parent's, and reports what was left over there when it is destroyed: at every depth, with the whole path.
 //
 //   Fields fields(std::move(object));
 //   ASSIGN_OR_RETURN(std::optional<double> top_p, fields.Number("top_p", {.above = 0, .most = 1}));
 //   ASSIGN_OR_RETURN(std::optional<int64_t> n, fields.Integer("n", 1, 128));
+//   { Fields options = fields.Within(object, "stream_options"); ... }
 //   std::vector<std::string> warnings = fields.Warnings();
 //
 // A field that is null is as absent. Errors are INVALID_ARGUMENT "<field>: <value> ... expected ...".
@@ -13,6 +15,7 @@
 #include <boost/json/value.hpp>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,8 +35,13 @@ struct Bounds {
 
 class Fields {
  public:
-  // `prefix` comes before the names in errors: "stream_options." for a nested object.
-  explicit Fields(boost::json::object object, std::string prefix = "");
+  // Of the request itself.
+  explicit Fields(boost::json::object object);
+  Fields(Fields&&) = default;
+  Fields& operator=(Fields&&) = delete;
+  ~Fields();
+  // Of an object at `path`, such as "messages[3]". To be destroyed before Warnings() is asked for.
+  Fields Within(boost::json::object object, std::string_view path) const;
 
   absl::StatusOr<std::optional<double>> Number(std::string_view name, Bounds bounds = {});
   // A whole number; 3.0 counts as 3.
@@ -50,17 +58,20 @@ class Fields {
   // Marks a field as known that has no effect here.
   void Ignore(std::string_view name);
 
-  // "unknown field 'x' was ignored", for at most 16 fields.
+  // "unknown field 'x' was ignored", for at most 16 fields here and in the objects within.
   std::vector<std::string> Warnings() const;
 
   std::string PathOf(std::string_view name) const { return prefix_ + std::string(name); }
 
  private:
+  void AddUnknown(std::vector<std::string>& warnings) const;
   absl::Status WrongType(std::string_view name, const boost::json::value& value, std::string_view expected) const;
 
   boost::json::object object_;
   std::string prefix_;
   absl::flat_hash_set<std::string> known_;
+  // Of all objects within the request that are read; null once moved from.
+  std::shared_ptr<std::vector<std::string>> warnings_;
 };
 
 // "a number", "a string", ...: how errors call a value.

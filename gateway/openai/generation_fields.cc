@@ -130,8 +130,9 @@ absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
 absl::Status AddStop(const json::value& value, v1::GenerateRequest& request) {
   if (!value.is_string()) return InvalidArgument("stop: {} is not a string", Shown(value));
   const json::string& text = value.get_string();
-  if (text.empty() || text.size() > kMaxStopBytes) {
-    return InvalidArgument("stop: a text of {} bytes, expected 1..{}", text.size(), kMaxStopBytes);
+  if (text.empty()) return absl::OkStatus();  // stops nowhere, as in other servers
+  if (text.size() > kMaxStopBytes) {
+    return InvalidArgument("stop: a text of {} bytes, expected at most {}", text.size(), kMaxStopBytes);
   }
   request.add_stop(text.data(), text.size());
   return absl::OkStatus();
@@ -163,12 +164,19 @@ absl::Status ReadSeed(Fields& fields, v1::GenerateRequest& request) {
 absl::Status ReadResponseFormat(Fields& fields, v1::Constraint& constraint) {
   ASSIGN_OR_RETURN(auto format, fields.Object("response_format"));
   if (!format) return absl::OkStatus();
-  Fields inner(*std::move(format), "response_format.");
+  Fields inner = fields.Within(*std::move(format), "response_format");
   ASSIGN_OR_RETURN(auto type, inner.String("type", 64));
   if (!type) return InvalidArgument("response_format.type: is missing");
   if (*type == "text") return absl::OkStatus();
   if (*type == "json_object") {
-    constraint.set_json_object(true);
+    const json::value* schema = inner.Raw("schema");
+    if (schema == nullptr) {
+      constraint.set_json_object(true);
+    } else if (schema->is_object()) {
+      constraint.set_json_schema(json::serialize(*schema));
+    } else {
+      return InvalidArgument("response_format.schema: {} is not a JSON schema, expected an object", Shown(*schema));
+    }
     return absl::OkStatus();
   }
   if (*type != "json_schema") {
@@ -176,7 +184,8 @@ absl::Status ReadResponseFormat(Fields& fields, v1::Constraint& constraint) {
   }
   ASSIGN_OR_RETURN(auto named, inner.Object("json_schema"));
   if (!named) return InvalidArgument("response_format.json_schema: is missing");
-  Fields schema_fields(*std::move(named), "response_format.json_schema.");
+  Fields schema_fields = inner.Within(*std::move(named), "response_format.json_schema");
+  schema_fields.Ignore("description");
   ASSIGN_OR_RETURN([[maybe_unused]] auto name, schema_fields.String("name", 256));
   ASSIGN_OR_RETURN([[maybe_unused]] auto strict, schema_fields.Boolean("strict"));
   const json::value* schema = schema_fields.Raw("schema");
@@ -204,12 +213,45 @@ absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
   return absl::OkStatus();
 }
 
+// What restricts or changes the output elsewhere and is not done here: it must not be lost in silence. Values that ask
+// for nothing are taken.
+absl::Status RefuseUnsupported(Fields& fields) {
+  struct Unsupported {
+    std::string_view name;
+    std::string_view instead;
+  };
+  static constexpr Unsupported kUnsupported[] = {
+      {"guided_json", "use response_format"},
+      {"guided_choice", "use grammar or guided_regex"},
+      {"guided_grammar", "use grammar"},
+      {"structured_outputs", "use response_format, grammar or guided_regex"},
+      {"json_schema", "use response_format"},
+      {"structural_tag", "use tools"},
+      {"stop_token_ids", "use stop"},
+      {"allowed_token_ids", "use logit_bias or grammar"},
+      {"include_stop_str_in_output", "append the stop text"},
+      {"functions", "use tools"},
+      {"function_call", "use tool_choice"},
+      {"audio", "only text is generated"},
+  };
+  for (const Unsupported& one : kUnsupported) {
+    const json::value* value = fields.Raw(one.name);
+    if (value == nullptr || *value == false || (value->is_array() && value->get_array().empty())) continue;
+    return InvalidArgument("{}: is not supported, {}", one.name, one.instead);
+  }
+  const json::value* modalities = fields.Raw("modalities");
+  if (modalities != nullptr && *modalities != json::value(json::array{"text"})) {
+    return InvalidArgument("modalities: expected [\"text\"], only text is generated");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadStreaming(Fields& fields, GenerationFields& common) {
   ASSIGN_OR_RETURN(auto stream, fields.Boolean("stream"));
   common.stream = stream.value_or(false);
   ASSIGN_OR_RETURN(auto options, fields.Object("stream_options"));
   if (!options) return absl::OkStatus();
-  Fields inner(*std::move(options), "stream_options.");
+  Fields inner = fields.Within(*std::move(options), "stream_options");
   ASSIGN_OR_RETURN(auto include_usage, inner.Boolean("include_usage"));
   common.include_usage = include_usage.value_or(false);
   return absl::OkStatus();
@@ -228,6 +270,7 @@ absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, 
   RETURN_IF_ERROR(ReadStop(fields, request));
   RETURN_IF_ERROR(ReadSeed(fields, request));
   RETURN_IF_ERROR(ReadConstraint(fields, request));
+  RETURN_IF_ERROR(RefuseUnsupported(fields));
   ASSIGN_OR_RETURN(const v1::Priority priority, ReadPriority(fields));
   request.set_priority(priority);
   ASSIGN_OR_RETURN(auto user, fields.String("user", 256));

@@ -103,6 +103,8 @@ class CheckedHandler {
 }  // namespace
 
 absl::StatusOr<json::object> ParseJsonObject(std::string_view text) {
+  // RFC 8259 section 8.1: a byte order mark may be ignored.
+  if (constexpr std::string_view kMark = "\xEF\xBB\xBF"; text.starts_with(kMark)) text.remove_prefix(kMark.size());
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::basic_parser<CheckedHandler> parser(options);

@@ -57,6 +57,12 @@ TEST(JsonText, RefusesANameGivenTwiceInOneObjectAlone) {
   EXPECT_NE(MessageOf(object.status()).find("\"max_tokens\" is given twice"), std::string_view::npos);
 }
 
+TEST(JsonText, TakesOneByteOrderMarkBeforeTheText) {
+  EXPECT_TRUE(ParseJsonObject("\xEF\xBB\xBF{\"a\":1}").ok());
+  EXPECT_FALSE(ParseJsonObject("\xEF\xBB\xBF\xEF\xBB\xBF{\"a\":1}").ok());
+  EXPECT_FALSE(ParseJsonObject("\xEF\xBB{\"a\":1}").ok());
+}
+
 TEST(JsonText, LimitsTheDepth) {
   auto nested = [](int depth) { return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}"; };
   EXPECT_TRUE(ParseJsonObject(nested(kMaxJsonDepth - 1)).ok());

@@ -1,5 +1,7 @@
 #include "gateway/openai/logprobs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -25,6 +27,17 @@ json::object TokenJson(const v1::TokenLogprob& logprob) {
   object["bytes"] = std::move(bytes);
   object["logprob"] = LogprobValue(logprob);
   return object;
+}
+
+// A token's text; what is not UTF-8 as OpenAI writes it, "bytes:\xf0\x9f", so that no two share a key.
+std::string KeyOf(std::string_view token) {
+  for (std::string_view rest = token; !rest.empty(); rest.remove_prefix(Utf8CharacterLength(rest))) {
+    if (Utf8CharacterLength(rest) > 0) continue;
+    std::string key = "bytes:";
+    for (unsigned char byte : token) key += fmt::format("\\x{:02x}", byte);
+    return key;
+  }
+  return std::string(token);
 }
 
 void AppendAll(const json::array& from, json::array& to) { to.insert(to.end(), from.begin(), from.end()); }
@@ -57,11 +70,11 @@ json::object ChatLogprob(const v1::TokenLogprob& logprob) {
 }
 
 void TextLogprobs::Add(const v1::TokenLogprob& logprob, size_t offset) {
-  tokens_.push_back(json::value(ValidText(logprob.token())));
+  tokens_.push_back(json::value(KeyOf(logprob.token())));
   token_logprobs_.push_back(LogprobValue(logprob));
   json::object top;
   for (const v1::TokenLogprob& alternative : logprob.top()) {
-    top[ValidText(alternative.token())] = LogprobValue(alternative);
+    top[KeyOf(alternative.token())] = LogprobValue(alternative);
   }
   top_logprobs_.push_back(logprob.has_logprob() ? json::value(std::move(top)) : json::value(nullptr));
   text_offset_.push_back(offset);

@@ -27,9 +27,12 @@ struct RerankRequest : EmbedFields {
 };
 
 // "text", or {"text": "text"}.
-absl::StatusOr<std::string> ReadDocument(const json::value& value, size_t index) {
+absl::StatusOr<std::string> ReadDocument(const Fields& parent, const json::value& value, size_t index) {
   const json::value* text = &value;
-  if (const json::object* object = value.if_object()) text = object->if_contains("text");
+  if (const json::object* object = value.if_object()) {
+    text = object->if_contains("text");
+    parent.Within(*object, fmt::format("documents[{}]", index)).Ignore("text");
+  }
   if (text == nullptr || !text->is_string()) {
     return InvalidArgument("documents[{}]: {} is not a string or an object with a text", index, Shown(value));
   }
@@ -46,7 +49,7 @@ absl::Status ReadDocuments(Fields& fields, v1::EmbedRequest& embed) {
     return InvalidArgument("documents: {} entries are more than the {} allowed", array.size(), kMostDocuments);
   }
   for (size_t i = 0; i < array.size(); ++i) {
-    ASSIGN_OR_RETURN(std::string text, ReadDocument(array[i], i));
+    ASSIGN_OR_RETURN(std::string text, ReadDocument(fields, array[i], i));
     embed.add_inputs()->set_text(std::move(text));
   }
   return absl::OkStatus();

@@ -1,6 +1,7 @@
 // POST /tokenize: {"model"?, "content", "add_special"?, "parse_special"?, "with_pieces"?} -> {"tokens": [...], "count"}
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <boost/json/value_from.hpp>
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
@@ -20,6 +21,7 @@ struct Parsed {
   v1::TokenizeRequest tokenize;
   const char* text_name = "content";  // as the client calls it
   std::string model;
+  std::vector<std::string> warnings;
 };
 
 absl::StatusOr<Parsed> ParseTokenizeRequest(std::string_view body) {
@@ -42,6 +44,7 @@ absl::StatusOr<Parsed> ParseTokenizeRequest(std::string_view body) {
   parsed.tokenize.set_parse_special(parse_special.value_or(true));
   ASSIGN_OR_RETURN(auto with_pieces, fields.Boolean("with_pieces"));
   parsed.tokenize.set_with_pieces(with_pieces.value_or(false));
+  parsed.warnings = fields.Warnings();
   return parsed;
 }
 
@@ -84,6 +87,7 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
   json::object body;
   body["count"] = tokens.size();
   body["tokens"] = std::move(tokens);
+  if (!parsed->warnings.empty()) body["warnings"] = json::value_from(parsed->warnings);
   Response response;
   response.body = json::serialize(body);
   co_await exchange.Respond(std::move(response));
