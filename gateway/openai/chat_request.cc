@@ -13,20 +13,29 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 5> kRoles = {"system", "developer", "user", "assistant", "tool"};
+constexpr std::array<std::string_view, 6> kRoles = {"system", "developer", "user", "assistant", "tool", "function"};
 constexpr size_t kMaxTextBytes = size_t{1} << 31;
 constexpr size_t kMaxNameBytes = 256;
+
+// Texts of one message, a line each.
+void AddLine(std::string_view text, std::string& content) {
+  if (!content.empty() && !text.empty()) content.push_back('\n');
+  content.append(text);
+}
 
 absl::Status ReadContentPart(const Fields& parent, const json::value& part, const std::string& path,
                              std::string& content) {
   if (!part.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(part));
   Fields fields = parent.Within(part.get_object(), path);
-  ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
-  if (!type) return InvalidArgument("{}.type: is missing", path);
-  if (*type != "text") return InvalidArgument("{}.type: '{}' is not supported, only text is", path, *type);
-  ASSIGN_OR_RETURN(auto text, fields.String("text", kMaxTextBytes));
-  if (!text) return InvalidArgument("{}.text: is missing", path);
-  content.append(*text);
+  const json::value* type = fields.Raw("type");
+  if (type == nullptr) return InvalidArgument("{}.type: is missing", path);
+  if (*type != "text" && *type != "refusal") {
+    return InvalidArgument("{}.type: {} is not supported, only \"text\" and \"refusal\" are", path, Shown(*type));
+  }
+  const std::string_view field = *type == "text" ? "text" : "refusal";
+  ASSIGN_OR_RETURN(auto text, fields.String(field, kMaxTextBytes));
+  if (!text) return InvalidArgument("{}.{}: is missing", path, field);
+  AddLine(*text, content);
   return absl::OkStatus();
 }
 
@@ -60,8 +69,25 @@ absl::Status CheckToolCalls(const Fields& parent, const json::value& calls, cons
     Fields inner = fields.Within(*std::move(function), place + ".function");
     ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
     if (!name) return InvalidArgument("{}.function.name: is missing", place);
-    ASSIGN_OR_RETURN([[maybe_unused]] auto arguments, inner.String("arguments", kMaxTextBytes));
+    // OpenAI's form is a text; what clients have parsed is taken as well.
+    [[maybe_unused]] const json::value* arguments = inner.Raw("arguments");
   }
+  return absl::OkStatus();
+}
+
+// A call in the older form of one function a message becomes the only call of the list.
+absl::Status ReadFunctionCall(Fields& fields, const std::string& path, v1::Message& message) {
+  ASSIGN_OR_RETURN(auto function, fields.Object("function_call"));
+  if (!function) return absl::OkStatus();
+  if (!message.tool_calls_json().empty()) {
+    return InvalidArgument("{}.function_call: is the older form of tool_calls, expected one of the two", path);
+  }
+  Fields inner = fields.Within(*function, path + ".function_call");
+  ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
+  if (!name) return InvalidArgument("{}.function_call.name: is missing", path);
+  [[maybe_unused]] const json::value* arguments = inner.Raw("arguments");
+  const json::array calls{json::object{{"type", "function"}, {"function", *std::move(function)}}};
+  message.set_tool_calls_json(json::serialize(calls));
   return absl::OkStatus();
 }
 
@@ -72,7 +98,7 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
   ASSIGN_OR_RETURN(auto role, fields.String("role", 64));
   if (!role) return InvalidArgument("{}.role: is missing", path);
   if (std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
-    return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant or tool", path, *role);
+    return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant, tool or function", path, *role);
   }
   message.set_role(*role);
   RETURN_IF_ERROR(ReadContent(fields, fields.Raw("content"), path + ".content", message));
@@ -80,6 +106,12 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
   if (calls != nullptr) {
     RETURN_IF_ERROR(CheckToolCalls(fields, *calls, path + ".tool_calls"));
     if (!calls->get_array().empty()) message.set_tool_calls_json(json::serialize(*calls));
+  }
+  RETURN_IF_ERROR(ReadFunctionCall(fields, path, message));
+  ASSIGN_OR_RETURN(auto refusal, fields.String("refusal", kMaxTextBytes));
+  if (refusal) {
+    AddLine(*refusal, *message.mutable_content());
+    message.set_has_content(true);
   }
   if (!message.has_content() && *role != "assistant") {
     return InvalidArgument("{}.content: is missing", path);
@@ -89,6 +121,8 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
   ASSIGN_OR_RETURN(auto call_id, fields.String("tool_call_id", kMaxNameBytes));
   message.set_tool_call_id(call_id.value_or(""));
   ASSIGN_OR_RETURN(auto reasoning, fields.String("reasoning_content", kMaxTextBytes));
+  ASSIGN_OR_RETURN(auto other_reasoning, fields.String("reasoning", kMaxTextBytes));
+  if (!reasoning) reasoning = std::move(other_reasoning);
   message.set_reasoning_content(reasoning.value_or(""));
   return absl::OkStatus();
 }

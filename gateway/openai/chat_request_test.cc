@@ -260,12 +260,33 @@ TEST(ChatRequest, ReadsMessages) {
   ASSERT_TRUE(chat.ok()) << chat.status();
   const v1::ChatPrompt& prompt = chat->generate.chat();
   ASSERT_EQ(prompt.messages_size(), 4);
-  EXPECT_EQ(prompt.messages(1).content(), "ab");
+  EXPECT_EQ(prompt.messages(1).content(), "a\nb") << "each text is a line";
   EXPECT_EQ(prompt.messages(1).name(), "bob");
   EXPECT_FALSE(prompt.messages(2).has_content() && prompt.messages(2).has_content());
   EXPECT_NE(prompt.messages(2).tool_calls_json().find("\"name\":\"f\""), std::string::npos);
   EXPECT_EQ(prompt.messages(2).reasoning_content(), "r");
   EXPECT_EQ(prompt.messages(3).tool_call_id(), "c1");
+}
+
+TEST(ChatRequest, ReadsRefusalsAndTheOlderFormOfCalls) {
+  auto chat = ParseChatRequest(R"({"messages":[
+      {"role":"assistant","content":[{"type":"text","text":"a"},{"type":"refusal","refusal":"b"}]},
+      {"role":"assistant","content":null,"refusal":"c"},
+      {"role":"assistant","function_call":{"name":"f","arguments":"{}"}},
+      {"role":"function","name":"f","content":"42"},
+      {"role":"assistant","reasoning":"r","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"x":1}}},
+                                                       {"id":"2","function":{"name":"g","arguments":null}},
+                                                       {"id":"3","function":{"name":"h"}}]}]})");
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  const v1::ChatPrompt& prompt = chat->generate.chat();
+  EXPECT_EQ(prompt.messages(0).content(), "a\nb");
+  EXPECT_EQ(prompt.messages(1).content(), "c");
+  EXPECT_TRUE(prompt.messages(1).has_content());
+  EXPECT_EQ(prompt.messages(2).tool_calls_json(), R"([{"type":"function","function":{"name":"f","arguments":"{}"}}])");
+  EXPECT_EQ(prompt.messages(3).role(), "function");
+  EXPECT_EQ(prompt.messages(3).content(), "42");
+  EXPECT_EQ(prompt.messages(4).reasoning_content(), "r");
+  EXPECT_NE(prompt.messages(4).tool_calls_json().find(R"("arguments":{"x":1})"), std::string::npos);
 }
 
 TEST(ChatRequest, RefusesWrongMessages) {
@@ -281,7 +302,11 @@ TEST(ChatRequest, RefusesWrongMessages) {
       {R"({"messages":[{"role":"user","content":[5]}]})", "messages[0].content[0]"},
       {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
        "messages[0].content[0].type"},
+      {R"({"messages":[{"role":"user","content":[{"type":"refusal","text":"x"}]}]})", "messages[0].content[0].refusal"},
       {R"({"messages":[{"role":"assistant","tool_calls":[{"id":"x"}]}]})", "messages[0].tool_calls[0].function"},
+      {R"({"messages":[{"role":"assistant","function_call":{"arguments":"{}"}}]})", "messages[0].function_call.name"},
+      {R"({"messages":[{"role":"assistant","function_call":{"name":"f"},"tool_calls":[{"function":{"name":"g"}}]}]})",
+       "messages[0].function_call"},
   };
   for (auto [body, param] : cases) EXPECT_EQ(ParamOf(body), param) << body;
 }

@@ -1,0 +1,70 @@
+"""How messages become a prompt: every text of a request is in it, whatever the model's chat template knows."""
+import pytest
+from conftest import ROOT
+from daemon import Daemon
+from test_rerank import ARCHS, rewrite
+
+TEMPLATES = ROOT.parent / "shared/oracles/templates"
+NAMES = {"qwen2": "Qwen-Qwen2.5-7B-Instruct", "hermes": "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use", "qwen3": "Qwen3.5-4B",
+         "mistral": "mistralai-Mistral-Nemo-Instruct-2407", "gemma": "google-gemma-2-2b-it"}
+SYSTEM, USER, MORE = ({"role": role, "content": content} for role, content in (("system", "wsys"), ("user", "wask"), ("user", "wmore")))
+TOOL = {"type": "function", "function": {"name": "weather"}}
+
+
+def call(arguments):
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": arguments}}]}
+
+
+RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "wresult"}
+CONVERSATIONS = {
+    "developer": ([{"role": "developer", "content": "wdev"}, USER], {}, ["wdev", "wask"]),
+    "function": ([USER, {"role": "assistant", "function_call": {"name": "weather", "arguments": '{"city": "wcity"}'}},
+                  {"role": "function", "name": "weather", "content": "wresult"}], {}, ["wask", "wcity", "wresult"]),
+    "system": ([SYSTEM, USER], {}, ["wsys", "wask"]),
+    "two systems": ([SYSTEM, {"role": "system", "content": "wtwo"}, USER], {}, ["wsys", "wtwo", "wask"]),
+    "system later": ([USER, {"role": "assistant", "content": "wyes"}, SYSTEM, MORE], {}, ["wask", "wyes", "wsys", "wmore"]),
+    "two users": ([USER, MORE], {}, ["wask", "wmore"]),
+    "assistant first": ([{"role": "assistant", "content": "whello"}, USER], {}, ["whello", "wask"]),
+    "assistant last": ([USER, {"role": "assistant", "content": "wbegin"}], {}, ["wask", "wbegin"]),
+    "refusal": ([USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "wno"}]}, MORE], {}, ["wask", "wno", "wmore"]),
+    "parts": ([{"role": "user", "content": [{"type": "text", "text": "What is"}, {"type": "text", "text": "the best book"}]}], {}, ["What is\nthe best book"]),
+    "bare tool": ([USER], {"tools": [TOOL]}, ["wask"]),
+    "tool of two types": ([USER], {"tools": [{"type": "function", "function": {"name": "weather", "parameters": {
+        "type": "object", "properties": {"city": {"type": ["string", "null"]}}}}}]}, ["wask"]),
+    "no arguments": ([USER, call(""), RESULT], {"tools": [TOOL]}, ["wask", "weather", "wresult"]),
+    "null arguments": ([USER, call(None), RESULT], {"tools": [TOOL]}, ["wask", "weather", "wresult"]),
+    "cut arguments": ([USER, call('{"city": "wcit'), RESULT], {"tools": [TOOL]}, ["wask", "wcit", "wresult"]),
+    "object arguments": ([USER, call({"city": "wcity"}), RESULT], {"tools": [TOOL]}, ["wask", "wcity", "wresult"]),
+    "content beside calls": ([USER, call("{}") | {"content": "wlook"}, RESULT], {}, ["wask", "wlook", "weather", "wresult"]),
+    "result without call": ([USER, RESULT], {}, ["wask", "wresult"]),
+    "empty answer": ([USER, {"role": "assistant", "content": ""}, MORE], {}, ["wask", "wmore"]),
+}
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory):
+    """A small model for each template."""
+    if not TEMPLATES.exists() or not (ARCHS / "llama.gguf").exists(): pytest.skip("the oracles' files are not on this machine")
+    folder = tmp_path_factory.mktemp("templates")
+    models = [rewrite(ARCHS / "llama.gguf", folder / f"{name}.gguf", {"tokenizer.chat_template": (TEMPLATES / f"{file}.jinja").read_text()})
+              for name, file in NAMES.items()]
+    with Daemon(folder, models) as running:
+        yield running
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_every_text_of_a_request_is_in_its_prompt(templates, model):
+    for name, (messages, more, words) in CONVERSATIONS.items():
+        status, body = templates.post("/apply-template", {"model": model, "messages": messages, **more})
+        assert status == 200, (name, body)
+        prompt = body["prompt"]
+        assert all(word in prompt for word in words), (name, prompt)
+
+
+@pytest.mark.parametrize("template", ["", " \n"])
+def test_an_empty_template_counts_as_none(tmp_path, model_path, template):
+    model = rewrite(model_path, tmp_path / "untold.gguf", {"tokenizer.chat_template": template})
+    with Daemon(tmp_path, [model]) as daemon:
+        assert daemon.post("/v1/completions", {"model": "untold", "prompt": "Hello", "max_tokens": 2})[0] == 200
+        status, body = daemon.post("/v1/chat/completions", {"model": "untold", "messages": [USER]})
+        assert status == 400 and "has no chat template" in str(body), body
