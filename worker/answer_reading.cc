@@ -30,6 +30,7 @@ absl::Status SetAnswerParser(const LoadedModel& model, const v1::GenerateRequest
   ASSIGN_OR_RETURN(const ToolChoice choice, ToolChoiceOf(chat));
   output::AnswerOptions options{.format = model.answer_format,
                                 .in_reasoning = opens_reasoning,
+                                .must_call = choice == ToolChoice::kForced,
                                 .parallel_calls = !chat.has_parallel_tool_calls() || chat.parallel_tool_calls()};
   if (choice != ToolChoice::kNone) options.tools = output::ToolSchemas::Parse(chat.tools_json());
   if (options.tools.empty()) options.format.calls = nullptr;  // nobody reads the marks of calls: they stay hidden

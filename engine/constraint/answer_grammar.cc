@@ -186,7 +186,8 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
     if (parameters != nullptr && !parameters->is_object()) parameters = nullptr;
     ASSIGN_OR_RETURN(const ExprId call, Call({.name = std::string(View(name->get_string())),
                                               .parameters = parameters != nullptr ? &parameters->get_object() : nullptr,
-                                              .place = place + ".parameters"}));
+                                              .place = place + ".parameters",
+                                              .strict = IsStrict(function->get_object())}));
     calls.push_back(call);
   }
   if (calls.empty()) {

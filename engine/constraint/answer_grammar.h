@@ -59,6 +59,7 @@ class AnswerGrammar {
     std::string name;
     const Object* parameters;  // nullptr: none
     std::string place;
+    bool strict = false;
   };
 
   ExprId Mark(std::string_view spelling);

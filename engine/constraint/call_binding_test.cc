@@ -190,6 +190,24 @@ TEST(CallBinding, WhatCannotBeBoundIsTakenOutOfFunctionsThatAreNotStrict) {
   EXPECT_EQ(left.at(1), json::parse(tools).at(1)) << "strict functions stay as they are";
 }
 
+TEST(CallBinding, LongStringsAreBoundInLength) {
+  const std::string tools = R"([{"type": "function", "function": {"name": "f", "strict": true, "parameters": {
+      "type": "object", "properties": {"a": {"type": "string", "minLength": 1000, "maxLength": 1001}},
+      "required": ["a"]}}}])";
+  const auto machine =
+      MachineOf({.calls = CallDemand{.tools_json = tools}, .format = output::RecognizeFormat("<tool_call><arg_key>")});
+  ASSERT_NE(machine, nullptr);
+  for (const size_t size : {999, 1000, 1001, 1002}) {
+    machine->AllowWork(10'000'000);
+    Machine::StateId state = machine->start();
+    for (const char byte :
+         "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>" + std::string(size, 'x') + "</arg_value>\n</tool_call>") {
+      state = machine->Next(state, machine->program().ClassOf(static_cast<unsigned char>(byte)));
+    }
+    EXPECT_EQ(machine->Accepts(state), size == 1000 || size == 1001) << size;
+  }
+}
+
 TEST(CallBinding, SchemasThatAreBoundStayAsTheyAre) {
   for (const char* chat_template : kTemplates) {
     const BindableTools bindable = FindBindable(kTools, output::RecognizeFormat(chat_template));

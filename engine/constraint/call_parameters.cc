@@ -8,6 +8,7 @@
 #include "engine/constraint/bindable_tools.h"
 #include "engine/constraint/json_schema.h"
 #include "engine/constraint/raw_text.h"
+#include "engine/constraint/schema_keywords.h"
 #include "engine/output/schema_types.h"
 
 namespace inferd::constraint {
@@ -34,6 +35,35 @@ json::object PropertiesOf(const json::object& parameters) {
     }
   }
   return properties;
+}
+
+struct LengthBounds {
+  uint32_t least = 0, most = kUnbounded;
+};
+
+// Of a schema of strings that says nothing else of them.
+std::optional<LengthBounds> OnlyLengthOf(const json::value& schema) {
+  if (!schema.is_object()) return std::nullopt;
+  LengthBounds bounds;
+  for (const auto& [key, value] : schema.get_object()) {
+    const std::string_view keyword(key.data(), key.size());
+    if (IsAnnotation(keyword) || (keyword == "type" && value == "string")) continue;
+    if (keyword != "minLength" && keyword != "maxLength") return std::nullopt;
+    json::error_code error;
+    const double count = value.is_number() ? value.to_number<double>(error) : -1;
+    if (error || count < 0 || count >= kUnbounded) return std::nullopt;
+    (keyword == "minLength" ? bounds.least : bounds.most) = static_cast<uint32_t>(count);
+  }
+  return bounds;
+}
+
+ExprId AnyTextWithout(std::string_view mark, Grammar& grammar) {
+  Grammar scratch;
+  scratch.set_root(scratch.AddRule("value"));
+  scratch.Define(scratch.root(), JsonGrammar(scratch).AnyString());
+  absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(scratch);
+  CHECK(program.ok());
+  return RawText(*std::move(program), mark, grammar).value_or(grammar.Nothing());
 }
 
 }  // namespace
@@ -97,7 +127,15 @@ absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, cons
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(scratch);
   if (!program.ok()) return annotated(program.status());
   if (const std::optional<ExprId> text = RawText(*std::move(program), mark, grammar_)) return *text;
-  return annotated(InvalidArgument("at #: the strings are too many to be told apart in this model's form of calls"));
+  // Too many states. Of strings that only their length bounds, those without the mark's first byte remain.
+  if (const std::optional<LengthBounds> length = OnlyLengthOf(schema)) {
+    const auto first = static_cast<unsigned char>(mark[0]);
+    return grammar_.Repeat(grammar_.Chars(CharSet::Any().Minus({{first, first}})), length->least, length->most);
+  }
+  if (tool.strict) {
+    return annotated(InvalidArgument("at #: the strings are too many to be told apart in this model's form of calls"));
+  }
+  return AnyTextWithout(mark, grammar_);
 }
 
 }  // namespace inferd::constraint

@@ -221,7 +221,8 @@ class AnswerParser final : public OutputParser, private CallSink {
   std::string WithoutCutMark() const {
     size_t cut = 0;
     for (const Mark& mark : Marks()) cut = std::max(cut, PartialMark(held_, mark.text));
-    return held_.substr(0, held_.size() - (cut >= kLeastOfMark && options_.format.calls != nullptr ? cut : 0));
+    return held_.substr(
+        0, held_.size() - ((cut >= kLeastOfMark || options_.must_call) && options_.format.calls != nullptr ? cut : 0));
   }
 
   AnswerOptions options_;

@@ -26,6 +26,7 @@ struct AnswerOptions {
   AnswerFormat format;
   ToolSchemas tools;           // none: text that looks like a call is content
   bool in_reasoning = false;   // the prompt ends inside of the reasoning
+  bool must_call = false;      // the answer is a call: what may be the beginning of a mark at its end is one
   bool parallel_calls = true;  // false: the answer ends with its first call
   std::function<std::string(uint32_t index)> call_id;
 };

@@ -241,6 +241,15 @@ TEST(AnswerParser, BeginsInTheReasoningThatThePromptOpened) {
   EXPECT_FALSE(EndsInReasoning(format, "<|im_start|>assistant\n"));
 }
 
+TEST(AnswerParser, AnAnswerThatIsACallGivesNothingOfACutMark) {
+  for (const bool must_call : {false, true}) {
+    const auto parser = MakeAnswerParser(
+        {.format = RecognizeFormat(kHermes), .tools = ToolSchemas::Parse(kTools), .must_call = must_call});
+    parser->Push("<");
+    EXPECT_EQ(Joined(parser->Finish()), must_call ? "" : "<");
+  }
+}
+
 TEST(AnswerParser, WithoutToolsCallsAreContent) {
   EXPECT_EQ(Parsed(kHermes, "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>", 4, false, "[]"),
             "<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call>");

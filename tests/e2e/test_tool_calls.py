@@ -165,7 +165,7 @@ def test_schemas_that_cannot_be_bound_are_an_error_for_strict_functions_alone(cl
     assert call.function.name == "record"
     with pytest.raises(openai.BadRequestError) as error:
         ask(client, "smollm2", tools=[tool(parameters, strict=True)], tool_choice="required")
-    assert error.value.param == "tools" and "pattern" in error.value.message
+    assert error.value.param.startswith("tools") and "pattern" in error.value.message
 
 
 USER = {"title": "User", "type": "object", "properties": {"name": {"title": "Name", "type": "string", "maxLength": 12},
