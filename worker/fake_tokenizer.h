@@ -62,6 +62,7 @@ class FakeTokenizer : public tokenizer::Tokenizer {
   std::optional<int32_t> eos() const override { return kEnd; }
   bool adds_bos() const override { return true; }
   uint64_t fingerprint() const override { return 1; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
 
  private:
   void Append(std::string_view text, bool parse_special, std::vector<int32_t>& ids) const {
@@ -78,6 +79,8 @@ class FakeTokenizer : public tokenizer::Tokenizer {
       text.remove_prefix(taken);
     }
   }
+
+  const std::vector<std::string> warnings_;
 };
 
 }  // namespace inferd::worker
