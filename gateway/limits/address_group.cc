@@ -2,19 +2,30 @@
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
-
-#include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
+#include <utility>
 
 namespace inferd::gateway {
 
+namespace {
+
+// gRPC writes "ipv4:10.0.0.1", "ipv6:[::1]" or "ipv6:%5B::1%5D".
+std::string_view WithoutFrame(std::string_view host) {
+  for (std::string_view scheme : {"ipv4:", "ipv6:"}) {
+    if (host.starts_with(scheme)) host.remove_prefix(scheme.size());
+  }
+  for (const auto& [open, close] : {std::pair<std::string_view, std::string_view>("[", "]"), {"%5B", "%5D"}}) {
+    if (!host.starts_with(open) || !host.ends_with(close)) continue;
+    host.remove_prefix(open.size());
+    host.remove_suffix(close.size());
+  }
+  return host;
+}
+
+}  // namespace
+
 std::string AddressGroup(std::string_view host) {
-  std::string text = absl::StrReplaceAll(host, {{"%5B", "["}, {"%5D", "]"}});
-  std::string_view bare = text;
-  if (!absl::ConsumePrefix(&bare, "ipv4:")) absl::ConsumePrefix(&bare, "ipv6:");
-  if (absl::ConsumePrefix(&bare, "[")) absl::ConsumeSuffix(&bare, "]");
   boost::system::error_code error;
-  const boost::asio::ip::address address = boost::asio::ip::make_address(std::string(bare), error);
+  const boost::asio::ip::address address = boost::asio::ip::make_address(std::string(WithoutFrame(host)), error);
   if (error) return std::string(host);
   if (address.is_v4()) return address.to_string();
   const boost::asio::ip::address_v6 six = address.to_v6();
