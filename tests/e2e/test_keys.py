@@ -39,7 +39,7 @@ def test_ready_names_no_model_without_a_right_key(daemon):
     status, body = daemon.get("/ready")
     assert (status, json.loads(body)) == (200, {"status": "ready"})
     assert names(daemon, bearer("wrong")) == []
-    assert names(daemon, bearer("all")) == ["smollm2", "hidden"]
+    assert names(daemon, bearer("all")) == ["hidden", "smollm2"]
     assert names(daemon, bearer("some")) == ["smollm2"]
 
 
@@ -53,7 +53,7 @@ def test_metrics_of_models_that_a_key_may_use(daemon):
 
 def test_both_can_be_opened(tmp_path, model_path):
     with guarded(tmp_path, model_path, ready_for_all=True, metrics_for_all=True) as daemon:
-        assert names(daemon, {}) == ["smollm2", "hidden"]
+        assert names(daemon, {}) == ["hidden", "smollm2"]
         assert 'model="hidden"' in daemon.get("/metrics", bearer("some"))[1]
 
 
