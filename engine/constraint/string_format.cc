@@ -48,10 +48,4 @@ std::optional<std::string_view> PatternOfFormat(std::string_view format) {
   return std::nullopt;
 }
 
-std::string KnownFormats() {
-  std::string names;
-  for (const auto& [name, pattern] : kFormats) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
 }  // namespace inferd::constraint

@@ -11,7 +11,5 @@ namespace inferd::constraint {
 
 // What a string of this format matches as a whole; nullopt: the format is not known.
 std::optional<std::string_view> PatternOfFormat(std::string_view format);
-// "date, date-time, ...".
-std::string KnownFormats();
 
 }  // namespace inferd::constraint
