@@ -43,10 +43,11 @@ class AnswerParser final : public OutputParser, private CallSink {
     if (ended()) return {};
     while (Step()) {
     }
-    const bool is_bare = reader_ != nullptr && state_ == State::kContent;
-    if (is_bare && !reader_->LooksLikeCall()) held_ = raw_ + held_;
-    const bool is_text = reader_ != nullptr ? is_bare && !reader_->LooksLikeCall()
-                                            : state_ == State::kReasoning || state_ == State::kContent;
+    const bool is_bare_call = options_.must_call || (reader_ != nullptr && reader_->LooksLikeCall());
+    const bool is_bare_text = reader_ != nullptr && state_ == State::kContent && !is_bare_call;
+    if (is_bare_text) held_ = raw_ + held_;
+    const bool is_text =
+        is_bare_text || (reader_ == nullptr && (state_ == State::kReasoning || state_ == State::kContent));
     if (is_text) Emit(state_ == State::kReasoning ? PartKind::kReasoning : PartKind::kContent, WithoutCutMark());
     held_.clear();
     return std::exchange(parts_, {});

@@ -242,11 +242,13 @@ TEST(AnswerParser, BeginsInTheReasoningThatThePromptOpened) {
 }
 
 TEST(AnswerParser, AnAnswerThatIsACallGivesNothingOfACutMark) {
-  for (const bool must_call : {false, true}) {
-    const auto parser = MakeAnswerParser(
-        {.format = RecognizeFormat(kHermes), .tools = ToolSchemas::Parse(kTools), .must_call = must_call});
-    parser->Push("<");
-    EXPECT_EQ(Joined(parser->Finish()), must_call ? "" : "<");
+  for (const auto& [chat_template, cut] : {std::pair{kHermes, "<"}, {kLlama, "{\""}, {kLlama, " {"}}) {
+    for (const bool must_call : {false, true}) {
+      const auto parser = MakeAnswerParser(
+          {.format = RecognizeFormat(chat_template), .tools = ToolSchemas::Parse(kTools), .must_call = must_call});
+      parser->Push(cut);
+      EXPECT_EQ(Joined(parser->Finish()), must_call ? "" : cut);
+    }
   }
 }
 

@@ -107,7 +107,7 @@ def test_a_check_names_every_faulty_model_and_what_the_machine_lacks(tmp_path, m
   path: none.gguf
 - name: far
   path: {model_path}
-  cpus: 0,4000
+  cpus: 0,1000
 - name: nowhere
   path: {model_path}
   kv_cache: {{save: {tmp_path}/none/prefixes}}
@@ -118,7 +118,7 @@ def test_a_check_names_every_faulty_model_and_what_the_machine_lacks(tmp_path, m
     result = inferd("--check", "--config", config)
     lines = result.stderr.splitlines()
     assert result.returncode == 2 and len(lines) == 4, result.stderr
-    for line, (at, name, words) in zip(lines, [(5, "no-model", "none.gguf"), (8, "far", "cpus: 4000 is not a processor"),
+    for line, (at, name, words) in zip(lines, [(5, "no-model", "none.gguf"), (8, "far", "cpus: 1000 is not a processor"),
                                                (11, "nowhere", f"kv_cache.save: {tmp_path}/none: "),
                                                (14, "folder", f"kv_cache.save: {tmp_path} is no regular file")]):
         assert f"{config}:{at}: model {name}: " in line and words in line, result.stderr

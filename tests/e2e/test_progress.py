@@ -2,6 +2,7 @@
 import concurrent.futures
 import ctypes
 import os
+import threading
 
 import pytest
 from conftest import smollm2
@@ -11,6 +12,7 @@ from worker_process import Worker
 
 TEXT = "word " * 200
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+WALL = 0x40000000  # wait for threads, too
 
 
 def test_a_pass_of_an_embedding_is_progress_before_it_is_over(tmp_path, model_path, protos):
@@ -52,6 +54,9 @@ def frozen_threads():
             if libc.ptrace(PTRACE_ATTACH, thread, None, None) != 0:
                 pytest.skip(f"threads cannot be stopped here: {os.strerror(ctypes.get_errno())}")
             stopped.append(thread)
+            os.waitpid(thread, WALL)
+            # A process that is killed is not over before somebody has seen the end of each of its traced threads.
+            threading.Thread(target=os.waitpid, args=(thread, WALL), daemon=True).start()
 
     yield stop
     for thread in stopped:

@@ -29,7 +29,7 @@ def rewrite(source, path, changes, tensors=None):
         element = (gguf.GGUFValueType.STRING if isinstance(value[0], str) else gguf.GGUFValueType.INT32) if kind == "ARRAY" else None
         writer.add_key_value(name, value, gguf.GGUFValueType[kind], element)
     for tensor in reader.tensors:
-        writer.add_tensor(tensor.name, np.array(tensor.data))
+        writer.add_tensor(tensor.name, np.array(tensor.data), raw_dtype=tensor.tensor_type)
     for name, values in (tensors or {}).items():
         writer.add_tensor(name, values.astype(np.float32))
     writer.write_header_to_file()
