@@ -15,6 +15,7 @@
 #include "worker/prompt_length.h"
 #include "worker/ranking_prompt.h"
 #include "worker/request_id.h"
+#include "worker/request_memory.h"
 
 namespace inferd::worker {
 namespace {
@@ -40,7 +41,7 @@ void FinishVector(std::vector<float>& vector, size_t dimensions, bool normalize)
 grpc::ServerUnaryReactor* EmbedCall::Start(const LoadedModel& model, ServiceThreads& threads,
                                            grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
                                            v1::EmbedResponse& response) {
-  auto* call = new EmbedCall(model, context, request, response);
+  auto* call = new EmbedCall(model, threads, context, request, response);
   const size_t bytes = request.ByteSizeLong() + request.query().size() * static_cast<size_t>(request.inputs_size());
   const absl::Status taken = threads.preparation.Run(bytes, [call] {
     if (const absl::Status status = call->Submit(); !status.ok()) call->End(status);
@@ -79,16 +80,21 @@ absl::Status EmbedCall::Submit() {
   }
   engine::EmbeddingRequest request{.cancelled = cancelled_};
   ASSIGN_OR_RETURN(request.priority, ReadPriority(request_.priority()));
-  for (int i = 0; i < request_.inputs_size(); ++i) {
-    if (*cancelled_) return Cancelled("the request was cancelled");
-    ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
-    prompt_tokens_ += static_cast<uint32_t>(request.inputs.back().size());
-  }
+  RETURN_IF_ERROR(threads_.memory->Within([&] { return ReadInputs(request); }));
   ASSIGN_OR_RETURN(request.deadline,
                    EarlierDeadline(request_.has_deadline_ms(), request_.deadline_ms(), context_, arrival_));
   if (!has_its_turn) request.begun = [this] { TellBegun(); };
   request.done = [this](absl::StatusOr<engine::Vectors> vectors) { End(Answer(std::move(vectors))); };
   return model_.engine->Embed(std::move(request));
+}
+
+absl::Status EmbedCall::ReadInputs(engine::EmbeddingRequest& request) {
+  for (int i = 0; i < request_.inputs_size(); ++i) {
+    if (*cancelled_) return Cancelled("the request was cancelled");
+    ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
+    prompt_tokens_ += static_cast<uint32_t>(request.inputs.back().size());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {

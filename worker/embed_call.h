@@ -25,13 +25,14 @@ class EmbedCall : public UnaryCall {
                                          v1::EmbedResponse& response);
 
  private:
-  EmbedCall(const LoadedModel& model, grpc::CallbackServerContext& context, const v1::EmbedRequest& request,
-            v1::EmbedResponse& response)
-      : UnaryCall(context), model_(model), request_(request), response_(response) {}
+  EmbedCall(const LoadedModel& model, const ServiceThreads& threads, grpc::CallbackServerContext& context,
+            const v1::EmbedRequest& request, v1::EmbedResponse& response)
+      : UnaryCall(context), model_(model), threads_(threads), request_(request), response_(response) {}
 
   // Whether the engine would compute what it is given now at once.
   bool HasItsTurn() const;
   absl::Status Submit();
+  absl::Status ReadInputs(engine::EmbeddingRequest& request);
   absl::StatusOr<std::vector<int32_t>> ReadInput(int index) const;
   // The query and this input; `most_tokens` as in ranking_prompt.h.
   absl::StatusOr<std::vector<int32_t>> ReadDocument(int index, size_t most_tokens) const;
@@ -40,6 +41,7 @@ class EmbedCall : public UnaryCall {
   void OnCancel() override { *cancelled_ = true; }
 
   const LoadedModel& model_;
+  const ServiceThreads& threads_;
   const v1::EmbedRequest& request_;
   v1::EmbedResponse& response_;
   const MonotonicTime arrival_ = Clock::System().Now();

@@ -13,6 +13,7 @@
 #include "worker/prepared_request.h"
 #include "worker/prompt.h"
 #include "worker/request_id.h"
+#include "worker/request_memory.h"
 
 namespace inferd::worker {
 namespace {
@@ -43,10 +44,10 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   if (cancelled_) return Cancelled("the request was cancelled");
   TellBegun();
   rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
-  ASSIGN_OR_RETURN(engine::GenerationRequest request, PrepareRequest(model_, wire,
-                                                                     {.rendered_unix_seconds = rendered_unix_seconds_,
-                                                                      .arrival = arrival_,
-                                                                      .deadline = DeadlineOf(context_, arrival_)}));
+  const PreparationTimes times{
+      .rendered_unix_seconds = rendered_unix_seconds_, .arrival = arrival_, .deadline = DeadlineOf(context_, arrival_)};
+  ASSIGN_OR_RETURN(engine::GenerationRequest request,
+                   threads_.memory->Within([&] { return PrepareRequest(model_, wire, times); }));
   // Nothing but this thread can end the stream before it is submitted.
   const std::shared_ptr<GenerateStream> self = self_;
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak = weak_from_this(), &delivery = threads_.delivery] {

@@ -14,6 +14,7 @@
 #include "worker/model_info.h"
 #include "worker/prepared_request.h"
 #include "worker/prompt.h"
+#include "worker/request_memory.h"
 #include "worker/unary_call.h"
 
 namespace inferd::worker {
@@ -28,13 +29,13 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context, const abs
 }
 
 // Of work on a thread where it may take its time.
-grpc::ServerUnaryReactor* AnswerLater(WorkPool& pool, grpc::CallbackServerContext* context, size_t bytes,
+grpc::ServerUnaryReactor* AnswerLater(ServiceThreads& threads, grpc::CallbackServerContext* context, size_t bytes,
                                       std::function<absl::Status()> work) {
   auto* call = new UnaryCall(*context);
-  const absl::Status taken = pool.Run(bytes, [call, context, work = std::move(work)] {
+  const absl::Status taken = threads.preparation.Run(bytes, [call, context, &threads, work = std::move(work)] {
     call->TellBegun();
     call->WaitUntilTold();
-    call->Finish(ToGrpc(work(), *context));
+    call->Finish(ToGrpc(threads.memory->Within(work), *context));
   });
   if (!taken.ok()) call->Finish(ToGrpc(taken, *context));
   return call;
@@ -92,6 +93,12 @@ absl::Status ValidateRequest(const LoadedModel& model, const v1::GenerateRequest
 
 }  // namespace
 
+void InferenceService::SetModel(const LoadedModel& model) {
+  threads_.memory =
+      std::make_unique<const RequestMemory>(model.options.memory_limit, ServiceThreads::kPreparationThreads);
+  model_ = &model;
+}
+
 absl::StatusOr<const LoadedModel*> InferenceService::Model(const std::string& name) const {
   const LoadedModel* model = model_;
   if (model == nullptr) return Unavailable("the model is loading");
@@ -114,7 +121,7 @@ grpc::ServerUnaryReactor* InferenceService::Validate(grpc::CallbackServerContext
                                                      v1::ValidateResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
+  return AnswerLater(threads_, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return ValidateRequest(*model, *request, *response); });
 }
 
@@ -130,7 +137,7 @@ grpc::ServerUnaryReactor* InferenceService::Tokenize(grpc::CallbackServerContext
                                                      v1::TokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
+  return AnswerLater(threads_, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return TokenizeText(*model, *request, *response); });
 }
 
@@ -139,7 +146,7 @@ grpc::ServerUnaryReactor* InferenceService::Detokenize(grpc::CallbackServerConte
                                                        v1::DetokenizeResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
+  return AnswerLater(threads_, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return DetokenizeIds(*model, *request, *response); });
 }
 
@@ -148,7 +155,7 @@ grpc::ServerUnaryReactor* InferenceService::ApplyTemplate(grpc::CallbackServerCo
                                                           v1::ApplyTemplateResponse* response) {
   const absl::StatusOr<const LoadedModel*> model = Model(request->model());
   if (!model.ok()) return Answer(context, model.status());
-  return AnswerLater(threads_.preparation, context, request->ByteSizeLong(),
+  return AnswerLater(threads_, context, request->ByteSizeLong(),
                      [model = *model, request, response] { return RenderTemplate(*model, *request, *response); });
 }
 

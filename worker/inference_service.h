@@ -19,7 +19,7 @@ namespace inferd::worker {
 class InferenceService : public v1::Inference::CallbackService {
  public:
   // Serves this model from now on; it outlives the service.
-  void SetModel(const LoadedModel& model) { model_ = &model; }
+  void SetModel(const LoadedModel& model);
 
   // Waits until the clients of Generate have read their streams to the end or the deadline has passed. Returns how many
   // are left.

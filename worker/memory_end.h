@@ -7,7 +7,8 @@
 namespace inferd::worker {
 
 // From now on an allocation that fails, and an abort while no more memory is given (threads need stacks, and libraries
-// that cannot make one abort), end the process with kExitOutOfMemory.
+// that cannot make one abort), end the process with kExitOutOfMemory. What is large is given back to the kernel as soon
+// as it is freed.
 void ExitWhereMemoryEnds();
 
 }  // namespace inferd::worker

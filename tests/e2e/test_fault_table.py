@@ -15,8 +15,7 @@ TESTS = {
         "gateway/routing/generation_deaths_test.cc::GenerationTest.GoesOnWithTheSameBytesAfterAKill"],
     "a request that kills its worker again": [
         "tests/e2e/test_faults_under_load.py::test_a_request_under_which_two_workers_die_is_refused_and_others_go_on",
-        "tests/e2e/test_faults_under_load.py::test_a_request_that_kills_while_it_is_read_is_refused_after_two_deaths",
-        "tests/e2e/test_faults_under_load.py::test_calls_without_a_stream_that_kill_are_refused_after_two_deaths",
+        "tests/e2e/test_faults_under_load.py::test_requests_that_want_more_memory_than_there_is_are_refused_and_kill_nothing",
         "tests/e2e/test_faults_under_load.py::test_requests_that_wait_in_a_queue_are_not_blamed_for_deaths",
         "gateway/routing/generation_deaths_test.cc::GenerationTest.ARequestThatKillsTwoWorkersIsRefusedForAWhile"],
     "SIGSTOP of a worker": [
