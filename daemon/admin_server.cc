@@ -5,6 +5,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_posix.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -12,9 +13,11 @@
 #include <utility>
 
 #include "config/base/address.h"
+#include "config/base/log.h"
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
 #include "config/config.h"
+#include "daemon/admin_peer.h"
 #include "daemon/canary.h"
 #include "daemon/event_loop.h"
 #include "daemon/gateway_keeper.h"
@@ -291,9 +294,17 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supe
                                     config.admin_tls.key);
   }
   impl->server->GetHealthCheckService()->SetServingStatus("inferd.v1.Admin", true);
-  supervisor.loop().WatchReadable(listening_fd, [listening_fd, server = impl->server.get()] {
+  const PeerRule rule{.owner = geteuid(),
+                      .group = GroupNamed(config.listen.admin_group),
+                      .is_worker = [&supervisor](pid_t pid) { return supervisor.IsWorker(pid); },
+                      .is_gateway = [&supervisor](pid_t pid) { return supervisor.gateway().Has(pid); }};
+  supervisor.loop().WatchReadable(listening_fd, [listening_fd, rule, server = impl->server.get()] {
     UniqueFd connection(accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection) grpc::AddInsecureChannelFromFd(server, connection.Release());
+    if (!connection) return;
+    const absl::StatusOr<Peer> peer = PeerOf(connection.get());
+    const absl::Status allowed = peer.ok() ? CheckPeer(*peer, rule) : peer.status();
+    if (allowed.ok()) return grpc::AddInsecureChannelFromFd(server, connection.Release());
+    LogWarning("admin connection refused", {{"reason", MessageOf(allowed)}});
   });
   return std::unique_ptr<AdminServer>(new AdminServer(std::move(impl)));
 }

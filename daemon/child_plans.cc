@@ -10,9 +10,7 @@
 namespace inferd::daemon {
 namespace {
 
-// When memory runs out, workers go first and the supervisor last.
-constexpr int kWorkerOomScore = 500;
-constexpr int kGatewayOomScore = 200;
+constexpr int kGatewayOomScore = 200;  // the supervisor goes last
 
 std::function<double()> RandomNumbers() {
   auto engine = std::make_shared<std::mt19937_64>(std::random_device{}());
@@ -38,7 +36,7 @@ config::Config ConfigOfWorker(const config::Config& config, const config::ModelO
 std::string WorkerProgram(const std::string& programs) { return programs + "/inferd-worker"; }
 
 ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std::string& programs,
-                       const config::ModelOptions& model, uint64_t version) {
+                       const config::ModelOptions& model, uint64_t version, const ChildUsers& users, uint32_t user) {
   const std::string socket = WorkerSocketPath(config.run_directory, model.name, version);
   ProcessPlan plan;
   plan.name = "worker " + model.name + "@" + std::to_string(version);
@@ -50,7 +48,13 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
       .cpus = config::ParseCpuList(model.cpus).value(),
       .nice = static_cast<int>(model.nice),
       .memory_limit_bytes = model.memory_limit,
+      .user = user,
       .group = "worker-" + model.name + "-" + std::to_string(version)};
+  if (user != 0) {
+    for (const auto& [flag, number] : {std::pair("--user", user), std::pair("--socket-group", users.gateway())}) {
+      plan.spec.arguments.insert(plan.spec.arguments.end(), {flag, std::to_string(number)});
+    }
+  }
   plan.quiet_arguments = {"--quiet-load"};
   plan.socket_path = socket;
   plan.probe = [&loop, socket](ProbeEvents events) { return ProbeWorker(loop, socket, std::move(events)); };
@@ -62,7 +66,7 @@ ProcessPlan PlanWorker(EventLoop& loop, const config::Config& config, const std:
 std::string GatewayProgram(const std::string& programs) { return programs + "/inferd-gateway"; }
 
 ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std::string& programs,
-                        GatewaySockets sockets, uint64_t number) {
+                        GatewaySockets sockets, uint64_t number, const ChildUsers& users) {
   const std::string health_name = "inferd-gateway-" + std::to_string(number);
   ProcessPlan plan;
   plan.name = "gateway";
@@ -70,7 +74,12 @@ ProcessPlan PlanGateway(EventLoop& loop, const config::Config& config, const std
                .arguments = {"--admin", config.listen.admin.ToString(), "--health-name", health_name},
                .config_yaml = PrintConfig(config),
                .descriptors = {{"--http-fd", sockets.http_fd}, {"--grpc-fd", sockets.grpc_fd}},
-               .oom_score = kGatewayOomScore};
+               .oom_score = kGatewayOomScore,
+               .user = users.gateway()};
+  if (users.gateway() != 0)
+    plan.spec.arguments.insert(plan.spec.arguments.end(), {"--user", std::to_string(users.gateway())});
+  if (users.operators())
+    plan.spec.arguments.insert(plan.spec.arguments.end(), {"--group", std::to_string(*users.operators())});
   plan.probe = [&loop, address = config.listen.grpc, health_name](ProbeEvents events) {
     return ProbeGateway(loop, address, health_name, std::move(events));
   };

@@ -119,12 +119,9 @@ absl::Status CheckModelFiles(const config::ModelOptions& model) {
   return draft.ok() ? draft : Annotate(draft, "speculation.draft_path");
 }
 
-bool RunsAnotherFile(pid_t pid, const std::string& program) {
-  if (pid <= 0) return false;
-  // Leads to the file itself, also where its name is another file's by now.
-  const absl::StatusOr<FileIdentity> running = IdentifyFile(fmt::format("/proc/{}/exe", pid));
+bool IsAnotherFile(const FileIdentity& started, const std::string& program) {
   const absl::StatusOr<FileIdentity> present = IdentifyFile(program);
-  return running.ok() && present.ok() && *running != *present;
+  return present.ok() && started != FileIdentity() && started != *present;
 }
 
 }  // namespace inferd::daemon

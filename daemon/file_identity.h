@@ -45,7 +45,8 @@ absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model);
 // Whether the same files begin as GGUF files do. INVALID_ARGUMENT, and errors of reading.
 absl::Status CheckModelFiles(const config::ModelOptions& model);
 
-// Whether the process runs another file than the one that is now at `program`; false if either cannot be read.
-bool RunsAnotherFile(pid_t pid, const std::string& program);
+// Whether a process that was started from `started` would be another one if it were started from `program` now; false
+// if the file cannot be read.
+bool IsAnotherFile(const FileIdentity& started, const std::string& program);
 
 }  // namespace inferd::daemon

@@ -107,13 +107,15 @@ TEST_F(FileIdentityTest, TellsFilesThatAreNoModels) {
               HasSubstr("speculation.draft_path: " + folder + "/draft.gguf"));
 }
 
-TEST_F(FileIdentityTest, SeesThatAProcessRunsAnotherFile) {
-  const std::string copy = folder + "/program";
-  std::filesystem::copy("/proc/self/exe", copy);
-  EXPECT_FALSE(RunsAnotherFile(getpid(), "/proc/self/exe"));
-  EXPECT_TRUE(RunsAnotherFile(getpid(), copy));
-  EXPECT_FALSE(RunsAnotherFile(getpid(), folder + "/none"));
-  EXPECT_FALSE(RunsAnotherFile(-1, copy));
+TEST_F(FileIdentityTest, SeesThatAProgramIsAnotherFile) {
+  const std::string program = Write("program", "one");
+  const absl::StatusOr<FileIdentity> started = IdentifyFile(program);
+  ASSERT_TRUE(started.ok());
+  EXPECT_FALSE(IsAnotherFile(*started, program));
+  std::filesystem::rename(Write("new", "two"), program);
+  EXPECT_TRUE(IsAnotherFile(*started, program));
+  EXPECT_FALSE(IsAnotherFile(*started, folder + "/none"));
+  EXPECT_FALSE(IsAnotherFile(FileIdentity(), program));  // nothing was started
 }
 
 }  // namespace

@@ -193,6 +193,23 @@ void Fleet::Changed() {
   if (!holding_changes_) on_change_();
 }
 
+bool Fleet::Any(const std::function<bool(const ManagedProcess&)>& holds) const {
+  for (const auto& [name, model] : models_) {
+    for (const auto& version : model->versions) {
+      if (version->process != nullptr && holds(*version->process)) return true;
+    }
+  }
+  return false;
+}
+
+bool Fleet::Has(pid_t pid) const {
+  return pid > 0 && Any([pid](const ManagedProcess& process) { return process.pid() == pid; });
+}
+
+bool Fleet::HasUser(uint32_t user) const {
+  return Any([user](const ManagedProcess& process) { return process.user() == user; });
+}
+
 bool Fleet::OnExit(pid_t pid, int wait_status) {
   for (const auto& [name, model] : models_) {
     for (const auto& version : model->versions) {

@@ -106,6 +106,10 @@ class Fleet {
 
   // False if no worker has this process.
   bool OnExit(pid_t pid, int wait_status);
+  // Whether the process is a worker.
+  bool Has(pid_t pid) const;
+  // Whether a version has this user for its processes.
+  bool HasUser(uint32_t user) const;
   // All workers: for the end of the daemon.
   void StopAll(Milliseconds drain);
   void KillAll();
@@ -120,6 +124,7 @@ class Fleet {
   static void FillStatus(const ModelVersion& version, v1::WorkerStatus& status);
 
  private:
+  bool Any(const std::function<bool(const ManagedProcess&)>& holds) const;
   absl::Status Verify(ModelVersion& version, const WorkerReport& report);
   void OnProcessChange(Model* model, uint64_t number);
   void StopLater(const ModelVersion& version, Milliseconds drain, Milliseconds grace);

@@ -63,6 +63,11 @@ std::vector<ManagedProcess*> GatewayKeeper::All() const {
   return all;
 }
 
+bool GatewayKeeper::Has(pid_t pid) const {
+  const std::vector<ManagedProcess*> all = All();
+  return pid > 0 && std::any_of(all.begin(), all.end(), [pid](const auto* process) { return process->pid() == pid; });
+}
+
 bool GatewayKeeper::OnExit(pid_t pid, int wait_status) {
   for (ManagedProcess* process : All()) {
     if (process->pid() != pid) continue;

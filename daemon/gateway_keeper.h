@@ -36,6 +36,8 @@ class GatewayKeeper {
 
   // False if none has this process.
   bool OnExit(pid_t pid, int wait_status);
+  // Whether the process is one of the gateways, also of those that come or go.
+  bool Has(pid_t pid) const;
   // Because the daemon ends: they refuse what is new while they finish what runs, since nobody takes their place.
   void StopAll(Milliseconds drain);
   void KillAll();
@@ -43,6 +45,8 @@ class GatewayKeeper {
   WorkerState state() const;
   // Of the one that serves; -1 while there is none.
   pid_t pid() const { return current_ == nullptr ? -1 : current_->pid(); }
+  // What the one that serves was started from.
+  FileIdentity program() const { return current_ == nullptr ? FileIdentity() : current_->program(); }
   void FillStatus(v1::GatewayStatus& status) const;
 
  private:

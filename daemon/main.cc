@@ -1,5 +1,6 @@
 // inferd: checks the configuration, then supervises the gateway and the workers until it is told to stop.
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +17,10 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/load.h"
+#include "config/sandbox/privileges.h"
+#include "config/sandbox/system_calls.h"
 #include "daemon/child_plans.h"
+#include "daemon/child_users.h"
 #include "daemon/model_check.h"
 #include "daemon/reload.h"
 #include "daemon/spawner.h"
@@ -29,6 +33,7 @@ namespace {
 struct Flags {
   std::string config = "/etc/inferd/inferd.yaml";
   std::string programs;
+  uint32_t first_user = kFirstUser;
   bool check = false;
   bool print_config = false;
   bool print_options = false;
@@ -82,7 +87,7 @@ int Check(const Flags& flags) {
   const auto look_inside = [&](const config::Config& config, const config::ModelOptions& model) -> absl::Status {
     RETURN_IF_ERROR(CheckModelFiles(model));
     RETURN_IF_ERROR(CheckMachine(model));
-    return CheckByWorker(**spawner, flags.programs, config, model);
+    return CheckByWorker(**spawner, flags.programs, config, model, ChildUsers::Choose(flags.first_user, "").check());
   };
   const absl::StatusOr<IdentifiedConfig> config = LoadIdentifiedConfig(flags.config, look_inside);
   if (!config.ok()) return Refuse(config.status());
@@ -90,11 +95,28 @@ int Check(const Flags& flags) {
   return kExitDone;
 }
 
+// After ports and directories are there, and before the first thread. As root the right to read files of others is
+// left, for models, and what it takes to start and to end children that are other users; children drop it.
+absl::Status GiveUpPrivileges(bool changes_users) {
+  sandbox::AllowReturnOfNiceness();
+  RETURN_IF_ERROR(sandbox::HideMemory());
+  if (changes_users) {
+    RETURN_IF_ERROR(sandbox::DropCapabilities({CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID, CAP_KILL}));
+  } else {
+    RETURN_IF_ERROR(sandbox::DropCapabilities({CAP_DAC_READ_SEARCH}));
+  }
+  return sandbox::LimitSystemCalls(sandbox::Stage::kSupervisor);
+}
+
 int Serve(const Flags& flags, const config::Config& config) {
+  auto supervisor = Supervisor::Create(
+      {.config_file = flags.config, .programs = flags.programs, .first_user = flags.first_user}, config);
+  const absl::Status limited = supervisor.ok() ? GiveUpPrivileges((*supervisor)->changes_users()) : absl::OkStatus();
   StartLog({.process = "inferd", .level = config.log.level, .format = config.log.format});
   TakeOverGrpcLog();
-  auto supervisor = Supervisor::Create({.config_file = flags.config, .programs = flags.programs}, config);
   if (!supervisor.ok()) return Fail(supervisor.status(), kExitFailed);
+  if (!limited.ok()) return Fail(limited, kExitFailed);
+  if (const absl::Status built = (*supervisor)->Build(); !built.ok()) return Fail(built, kExitFailed);
   const int exit_code = (*supervisor)->Run();
   StopLog();
   // Calls to the admin service that are still open run on threads that use what a return would destroy.
@@ -134,6 +156,12 @@ int Main(int argc, char** argv) {
   app.add_flag("--print-options", flags.print_options, "print every option with its range and meaning and exit");
   app.add_flag("--version", flags.version, "print the version and the kernels in use and exit");
   app.add_option("--programs", flags.programs, "directory of inferd-worker and inferd-gateway")->capture_default_str();
+  app.add_option(
+         "--first-user", flags.first_user,
+         "started as root: number of the user and group that the gateway becomes; each worker becomes one of the "
+         "next 500. 0: all stay root")
+      ->capture_default_str()
+      ->check(CLI::Range(2'000'000'000));
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
 
   if (flags.print_options) Print("{}", config::PrintOptionReference());

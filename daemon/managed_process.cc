@@ -178,6 +178,7 @@ void ManagedProcess::Spawn() {
   if (std::exchange(haste_, Haste::kFull) == Haste::kQuietly) {
     spec.arguments.insert(spec.arguments.end(), plan_.quiet_arguments.begin(), plan_.quiet_arguments.end());
   }
+  program_ = IdentifyFile(spec.program).value_or(FileIdentity());
   absl::StatusOr<Spawned> spawned = spawner_.Spawn(spec);
   if (!spawned.ok()) {
     SetCause(ExitCause::kNotStarted, fmt::format("cannot be started: {}", MessageOf(spawned.status())));

@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "daemon/backoff.h"
 #include "daemon/event_loop.h"
+#include "daemon/file_identity.h"
 #include "daemon/memory.h"
 #include "daemon/probe.h"
 #include "daemon/spawner.h"
@@ -109,8 +110,12 @@ class ManagedProcess {
   // The newest that it said; of a former process until the new one answers.
   const WorkerReport& report() const { return report_; }
   MonotonicTime reported_at() const { return reported_at_; }
+  // Of the file that the newest process was started from: its /proc entry cannot be read where it hides its memory.
+  const FileIdentity& program() const { return program_; }
   const std::string& name() const { return plan_.name; }
   const std::string& socket_path() const { return plan_.socket_path; }
+  // Of its own; 0: the daemon's.
+  uint32_t user() const { return plan_.spec.user; }
 
  private:
   void Handle(WorkerEvent event);
@@ -135,6 +140,7 @@ class ManagedProcess {
   WorkerState state_ = WorkerState::kStopped;
   WallTime state_since_;
   pid_t pid_ = -1;
+  FileIdentity program_;
   UniqueFd report_pipe_;
   std::unique_ptr<Probe> probe_;
   std::optional<Watchdog> watchdog_;

@@ -50,11 +50,16 @@ absl::Status CheckMachine(const config::ModelOptions& model) {
 }
 
 absl::Status CheckByWorker(Spawner& spawner, const std::string& programs, const config::Config& config,
-                           const config::ModelOptions& model) {
-  ASSIGN_OR_RETURN(const Spawned worker,
-                   spawner.Spawn({.program = WorkerProgram(programs),
-                                  .arguments = {"--model", model.name, "--check"},
-                                  .config_yaml = config::PrintConfig(ConfigOfWorker(config, model))}));
+                           const config::ModelOptions& model, uint32_t user,
+                           const std::function<uint64_t()>& out_of_memory_kills) {
+  ProcessSpec spec{.program = WorkerProgram(programs),
+                   .arguments = {"--model", model.name, "--check"},
+                   .config_yaml = config::PrintConfig(ConfigOfWorker(config, model)),
+                   .oom_score = kWorkerOomScore,
+                   .memory_limit_bytes = model.memory_limit};
+  if (user != 0) spec.arguments.insert(spec.arguments.end(), {"--user", std::to_string(user)});
+  const uint64_t kills_before = out_of_memory_kills();
+  ASSIGN_OR_RETURN(const Spawned worker, spawner.Spawn(spec));
   int wait_status = 0;
   while (waitpid(worker.pid, &wait_status, 0) != worker.pid) {
     if (errno != EINTR) return FromErrno(errno, "waitpid");
@@ -62,7 +67,8 @@ absl::Status CheckByWorker(Spawner& spawner, const std::string& programs, const 
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kExitDone) return absl::OkStatus();
   const std::string report = ReadReport(worker.report);
   if (report.empty()) {
-    return FailedPrecondition("its worker's check {}", DescribeExit(wait_status, /*out_of_memory=*/false).text);
+    const ExitMeaning meaning = DescribeExit(wait_status, out_of_memory_kills() > kills_before);
+    return FailedPrecondition("its worker's check: {}", meaning.text);
   }
   return InvalidArgument("{}", report);
 }

@@ -102,9 +102,9 @@ void Operations::Reload(bool dry_run, Done<std::vector<std::string>> done) {
   Enqueue(
       [this, dry_run, done] {
         background_.Run<absl::StatusOr<IdentifiedConfig>>(
-            [file = context_.config_file, pid = context_.gateway_pid(), program = context_.gateway_program] {
+            [file = context_.config_file, started = context_.gateway_started(), program = context_.gateway_program] {
               absl::StatusOr<IdentifiedConfig> next = LoadIdentifiedConfig(file);
-              if (next.ok()) next->other_gateway_program = RunsAnotherFile(pid, program);
+              if (next.ok()) next->other_gateway_program = IsAnotherFile(started, program);
               return next;
             },
             [this, dry_run, done](absl::StatusOr<IdentifiedConfig> next) {

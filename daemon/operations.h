@@ -32,6 +32,8 @@ struct OperationsContext {
   std::function<bool()> gateway_failed;
   // Puts a new gateway in the place of the present one.
   std::function<void(std::function<void(absl::Status)> done)> replace_gateway;
+  // The program file that the gateway was started from.
+  std::function<FileIdentity()> gateway_started;
   std::function<pid_t()> gateway_pid;
   std::string gateway_program;
   std::function<uint64_t()> available_memory = AvailableMemory;

@@ -110,6 +110,7 @@ void LimitResources(const ExecPlan& plan) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  prctl(PR_SET_DUMPABLE, 1);  // else its entries in /proc are root's; the program hides itself
   SetOomScore(plan.oom_score);
   LimitResources(plan);
   dup2(plan.null_fd, STDIN_FILENO);

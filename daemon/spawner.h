@@ -37,6 +37,8 @@ struct ProcessSpec {
   int nice = 0;
   // Of its private memory (RLIMIT_DATA); 0: our limit.
   uint64_t memory_limit_bytes = 0;
+  // That its arguments make it become, as the first thing; 0: ours.
+  uint32_t user = 0;
   // Where control groups are ours to make: with such a limit it gets this one, for so much more as it maps of files.
   uint64_t mapped_bytes = 0;
   std::string group;

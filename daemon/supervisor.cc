@@ -16,6 +16,7 @@
 #include "daemon/admin_server.h"
 #include "daemon/canary.h"
 #include "daemon/child_plans.h"
+#include "daemon/child_users.h"
 #include "daemon/control_groups.h"
 #include "daemon/event_loop.h"
 #include "daemon/file_watch.h"
@@ -39,6 +40,7 @@ struct Supervisor::Impl {
   SupervisorOptions options;
   config::Config config;
   UniqueFd run_lock, signals, http, grpc, admin;
+  ChildUsers users;
   std::unique_ptr<EventLoop> loop;
   std::unique_ptr<SystemSpawner> spawner;
   RouteBoard routes;
@@ -49,7 +51,7 @@ struct Supervisor::Impl {
   std::unique_ptr<Operations> operations;
   std::unique_ptr<FileWatch> file_watch;
   std::unique_ptr<AdminServer> admin_server;
-  std::unique_ptr<ServiceManager> manager = std::make_unique<ServiceManager>();
+  std::unique_ptr<ServiceManager> manager;
   Phase phase = Phase::kStarting;
   bool change_posted = false;
   WallTime started_at;
@@ -87,11 +89,10 @@ absl::StatusOr<std::unique_ptr<Supervisor>> Supervisor::Create(const SupervisorO
   impl->config = config;
   impl->signals = std::move(signals);
   RETURN_IF_ERROR(impl->OpenSockets());
-  Impl& parts = *impl;
-  std::unique_ptr<Supervisor> supervisor(new Supervisor(std::move(impl)));
-  RETURN_IF_ERROR(parts.Build(*supervisor));
-  return supervisor;
+  return std::unique_ptr<Supervisor>(new Supervisor(std::move(impl)));
 }
+
+absl::Status Supervisor::Build() { return impl_->Build(*this); }
 
 absl::Status Supervisor::Impl::OpenSockets() {
   ASSIGN_OR_RETURN(run_lock, PrepareRunDirectory(config.run_directory));
@@ -99,6 +100,8 @@ absl::Status Supervisor::Impl::OpenSockets() {
   ASSIGN_OR_RETURN(grpc, Listen(config.listen.grpc));
   ASSIGN_OR_RETURN(admin, Listen(config.listen.admin));
   RETURN_IF_ERROR(OpenToGroup(config.listen.admin_group, config.run_directory, config.listen.admin.path));
+  users = ChildUsers::Choose(options.first_user, config.listen.admin_group);
+  RETURN_IF_ERROR(OpenToGateway(users, config));
   // Port 0 has become a real one, which the gateway's probe and the status need.
   config.listen.http = BoundAddress(http.get());
   config.listen.grpc = BoundAddress(grpc.get());
@@ -106,13 +109,15 @@ absl::Status Supervisor::Impl::OpenSockets() {
 }
 
 absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
+  manager = std::make_unique<ServiceManager>();
   ASSIGN_OR_RETURN(loop, EventLoop::Create(Clock::System()));
   ASSIGN_OR_RETURN(spawner, SystemSpawner::Create(MakeGroups()));
   started_at = loop->clock().WallNow();
   fleet = std::make_unique<Fleet>(
       *loop, *spawner,
       [this](const config::ModelOptions& model, uint64_t version) {
-        return PlanWorker(*loop, config, options.programs, model, version);
+        const uint32_t user = users.ForWorker([this](uint32_t taken) { return fleet->HasUser(taken); });
+        return PlanWorker(*loop, config, options.programs, model, version, users, user);
       },
       [this] { OnChange(); });
   canaries = std::make_unique<CanaryWatch>(*loop, *fleet);
@@ -120,7 +125,8 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
   gateway = std::make_unique<GatewayKeeper>(
       *loop, *spawner,
       [this, number = uint64_t{0}]() mutable {
-        return PlanGateway(*loop, config, options.programs, {.http_fd = http.get(), .grpc_fd = grpc.get()}, ++number);
+        return PlanGateway(*loop, config, options.programs, {.http_fd = http.get(), .grpc_fd = grpc.get()}, ++number,
+                           users);
       },
       [this] { OnChange(); });
   operations = std::make_unique<Operations>(OperationsContext{
@@ -131,6 +137,7 @@ absl::Status Supervisor::Impl::Build(Supervisor& supervisor) {
       .apply_settings = [this](const ReloadPlan& plan, auto done) { ApplySettings(plan, std::move(done)); },
       .gateway_failed = [this] { return gateway->state() == WorkerState::kFailed; },
       .replace_gateway = [this](auto done) { gateway->Replace(config.supervisor.drain, std::move(done)); },
+      .gateway_started = [this] { return gateway->program(); },
       .gateway_pid = [this] { return gateway->pid(); },
       .gateway_program = GatewayProgram(options.programs)});
   file_watch = std::make_unique<FileWatch>(*loop, *fleet, *operations);
@@ -161,6 +168,8 @@ int Supervisor::Run() {
                             {"grpc", impl_->config.listen.grpc.ToString()},
                             {"admin", impl_->config.listen.admin.ToString()},
                             {"models", impl_->config.models.size()}});
+  if (impl_->users) LogInfo("children get users of their own", {{"first_user", impl_->users.gateway()}});
+  if (!impl_->users.why().empty()) LogWarning("children run as root", {{"reason", impl_->users.why()}});
   impl_->manager->Status("starting");
   if (const auto interval = ServiceManager::WatchdogInterval()) impl_->FeedWatchdog(*interval);
   impl_->StartModels();
@@ -315,6 +324,8 @@ GatewayKeeper& Supervisor::gateway() { return *impl_->gateway; }
 OnDemand& Supervisor::on_demand() { return *impl_->on_demand; }
 CanaryWatch& Supervisor::canaries() { return *impl_->canaries; }
 Milliseconds Supervisor::drain() const { return impl_->config.supervisor.drain; }
+bool Supervisor::changes_users() const { return static_cast<bool>(impl_->users); }
+bool Supervisor::IsWorker(pid_t pid) const { return impl_->fleet->Has(pid); }
 
 void Supervisor::Reload(bool dry_run, std::function<void(absl::StatusOr<std::vector<std::string>>)> done) {
   impl_->Reload(dry_run, std::move(done));

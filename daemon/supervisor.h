@@ -32,15 +32,20 @@ struct SupervisorOptions {
   std::string config_file;
   // Directory of inferd-worker and inferd-gateway.
   std::string programs;
+  // Of the children's users, where the daemon is root (child_users.h); 0: none.
+  uint32_t first_user = 0;
 };
 
 class Supervisor {
  public:
-  // Opens the sockets, so that a port in use is an error before anything is started.
+  // Opens the sockets, so that a port in use is an error before anything is started. Starts no thread.
   //   ALREADY_EXISTS  an address or the run directory is in use
   static absl::StatusOr<std::unique_ptr<Supervisor>> Create(const SupervisorOptions& options,
                                                             const config::Config& config);
   ~Supervisor();
+
+  // Makes what Run runs: the admin service is there from now on. INVALID_ARGUMENT names the option at fault.
+  absl::Status Build();
 
   // Starts everything and returns when everything has ended but the admin server, whose threads still use this object:
   // the process is to end without destroying it.
@@ -60,6 +65,9 @@ class Supervisor {
   absl::Status SetTraffic(const std::string& model, const std::map<uint64_t, uint32_t>& weights,
                           const std::string& rollback_on, Milliseconds window);
   Milliseconds drain() const;
+  bool IsWorker(pid_t pid) const;
+  // Whether children become other users than the daemon's.
+  bool changes_users() const;
 
  private:
   struct Impl;

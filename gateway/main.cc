@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "config/base/address.h"
@@ -13,6 +14,8 @@
 #include "config/base/log.h"
 #include "config/base/status.h"
 #include "config/load.h"
+#include "config/sandbox/system_calls.h"
+#include "gateway/confine.h"
 #include "gateway/gateway.h"
 #include "proto/grpc_log.h"
 
@@ -25,6 +28,9 @@ struct Flags {
   std::string health_name;
   int http_fd = -1;
   int grpc_fd = -1;
+  bool sandbox = true;
+  uint32_t user = 0;          // to become; 0: none
+  std::vector<gid_t> groups;  // beside the group of the same number
   ChildDescriptors child;
 };
 
@@ -50,6 +56,15 @@ absl::StatusOr<GatewaySockets> OpenSockets(const Flags& flags, const config::Con
   return sockets;
 }
 
+absl::StatusOr<Confinement> GiveUp(const Flags& flags, const config::Config& config) {
+  if (!flags.sandbox) return Confinement();
+  return Confine({.user = flags.user,
+                  .groups = flags.groups,
+                  .tcp_listen = flags.http_fd < 0 || flags.grpc_fd < 0,
+                  .tcp_connect = !flags.admin.empty() && !flags.admin.starts_with("unix:")},
+                 config);
+}
+
 int Fail(const ChildProcess* child, const absl::Status& status, int exit_code) {
   LogError("the gateway cannot start", {{"reason", MessageOf(status)}});
   if (child != nullptr) child->Report(MessageOf(status));
@@ -63,6 +78,7 @@ int Run(const Flags& flags) {
     StartLog({.process = "inferd-gateway"});
     return Fail(nullptr, config.status(), kExitUsage);
   }
+  const absl::StatusOr<Confinement> confined = GiveUp(flags, *config);
   absl::Notification stop;
   std::atomic<bool> daemon_ends{false};
   auto child = ChildProcess::Start(
@@ -70,8 +86,13 @@ int Run(const Flags& flags) {
   StartLog({.process = "inferd-gateway", .level = config->log.level, .format = config->log.format});
   TakeOverGrpcLog();
   if (!child.ok()) return Fail(nullptr, child.status(), kExitFailed);
+  if (!confined.ok()) return Fail(child->get(), confined.status(), kExitFailed);
+  LogInfo("sandbox", {{"enabled", flags.sandbox}, {"landlock_abi", confined->landlock_abi}, {"user", geteuid()}});
+  if (!confined->no_user.empty()) LogWarning("the gateway keeps the daemon's user", {{"reason", confined->no_user}});
   absl::StatusOr<GatewaySockets> sockets = OpenSockets(flags, *config);
   if (!sockets.ok()) return Fail(child->get(), sockets.status(), kExitFailed);
+  const absl::Status limited = flags.sandbox ? sandbox::LimitSystemCalls(sandbox::Stage::kGateway) : absl::OkStatus();
+  if (!limited.ok()) return Fail(child->get(), limited, kExitFailed);
   absl::StatusOr<std::unique_ptr<Gateway>> gateway = Gateway::Start(*config, *std::move(sockets));
   if (!gateway.ok()) return Fail(child->get(), gateway.status(), kExitUsage);
 
@@ -97,6 +118,9 @@ int main(int argc, char** argv) {
   app.add_option("--health-name", flags.health_name, "further name that the gRPC health service knows this process by");
   app.add_option("--http-fd", flags.http_fd, "listening socket for HTTP to use instead of opening one");
   app.add_option("--grpc-fd", flags.grpc_fd, "listening socket for gRPC to use instead of opening one");
+  app.add_option("--user", flags.user, "number of the user and group to become before anything is read");
+  app.add_option("--group", flags.groups, "number of a group to be a member of then");
+  app.add_flag("--sandbox,!--no-sandbox", flags.sandbox, "give up files, programs and code (not under a debugger)");
   app.add_option("--lifeline-fd", flags.child.lifeline_fd, "pipe whose end means that the supervisor is gone");
   app.add_option("--report-fd", flags.child.report_fd, "pipe for the reason of a failure");
   if (std::optional<int> exit_code = inferd::ParseCommandLine(app, argc, argv)) return *exit_code;

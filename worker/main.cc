@@ -1,5 +1,6 @@
 // inferd-worker: one version of one model behind a gRPC socket. Exit codes: 0 done, 1 failed, 2 usage or
 // configuration, 3 the model was refused, 4 out of memory.
+#include <unistd.h>
 
 #include <memory>
 #include <optional>
@@ -80,19 +81,16 @@ absl::Status Limit(const WorkerOptions& options, sandbox::Stage stage) {
   return options.sandbox ? sandbox::LimitSystemCalls(stage) : absl::OkStatus();
 }
 
-int Serve(const ChildProcess& process, const WorkerOptions& options, const Preparation& ready,
-          absl::Notification& stop) {
+int Serve(const ChildProcess& process, const WorkerOptions& options, Preparation& ready, absl::Notification& stop) {
   if (!ready.status.ok()) return Fail(process, ready.status, ready.exit_code);
-  LogInfo("sandbox", {{"enabled", options.sandbox}, {"landlock_abi", ready.landlock_abi}});
+  LogInfo("sandbox", {{"enabled", options.sandbox}, {"landlock_abi", ready.landlock_abi}, {"user", geteuid()}});
+  if (!ready.no_user.empty()) LogWarning("the worker keeps the daemon's user", {{"reason", ready.no_user}});
   if (!ready.no_prefixes.ok()) {
     LogWarning("saved prefixes ignored", {{"model", options.model}, {"reason", MessageOf(ready.no_prefixes)}});
   }
   absl::StatusOr<std::unique_ptr<WorkerServer>> server =
-      WorkerServer::Start(ready.address, options.model, options.version);
+      WorkerServer::Start(std::move(ready.listener), options.model, options.version);
   if (!server.ok()) return Fail(process, server.status(), kExitFailed);
-  if (absl::Status status = Limit(options, sandbox::Stage::kLoadingWorker); !status.ok()) {
-    return Fail(process, status, kExitFailed);
-  }
   const MonotonicTime begin = Clock::System().Now();
   std::optional<QuietLoad> quiet;
   if (options.quiet_load) quiet = QuietLoad::Begin();
@@ -130,7 +128,7 @@ int Main(int argc, const char* const* argv) {
   WorkerOptions options;
   if (std::optional<int> exit_code = ReadCommandLine(argc, argv, options)) return *exit_code;
   ExitWhereMemoryEnds();
-  const std::unique_ptr<const Preparation> ready = Prepare(options);
+  const std::unique_ptr<Preparation> ready = Prepare(options);
   absl::Notification stop;
   absl::StatusOr<std::unique_ptr<ChildProcess>> process = ChildProcess::Start(
       {.lifeline_fd = options.lifeline_fd, .report_fd = options.report_fd}, [&stop](int) { stop.Notify(); });

@@ -32,6 +32,8 @@ std::optional<int> ReadCommandLine(int argc, const char* const* argv, WorkerOpti
   app.add_option("--report-fd", options.report_fd, "pipe for the reason of a failure");
   app.add_flag("--sandbox,!--no-sandbox", options.sandbox,
                "give up files, sockets and programs (not under a debugger)");
+  app.add_option("--user", options.user, "number of the user and group to become before anything is read");
+  app.add_option("--socket-group", options.socket_group, "number of the group that may connect to a unix socket");
   app.add_flag("--quiet-load", options.quiet_load, "load with little of the processors, beside others that serve");
   app.add_flag("--check", options.check, "say whether the model could be served, and exit");
   app.set_version_flag("--isa", ChosenKernels, "print which kernels this processor gets and exit");

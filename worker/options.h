@@ -18,6 +18,8 @@ struct WorkerOptions {
   std::string listen;
   int lifeline_fd = -1, report_fd = -1;
   bool sandbox = true;
+  uint32_t user = 0;          // to become, with the group of that number; 0: none
+  uint32_t socket_group = 0;  // that may connect, beside the user that starts the worker; 0: nobody
   bool quiet_load = false;
   bool check = false;
 };

@@ -3,6 +3,8 @@
 #include "worker/preparation.h"
 
 #include <linux/capability.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <ctime>
@@ -10,6 +12,7 @@
 #include <system_error>
 #include <vector>
 
+#include "config/base/address.h"
 #include "config/base/child_process.h"
 #include "config/base/status.h"
 #include "config/environment.h"
@@ -17,6 +20,7 @@
 #include "config/sandbox/landlock.h"
 #include "config/sandbox/privileges.h"
 #include "config/sandbox/system_calls.h"
+#include "config/sandbox/user.h"
 #include "engine/device/device.h"
 
 namespace inferd::worker {
@@ -28,11 +32,21 @@ absl::Status ReadAssignment(const WorkerOptions& options, Preparation& ready) {
   if (ready.model == nullptr) return NotFound("--model {}: no such model in {}", options.model, options.config);
   ASSIGN_OR_RETURN(const config::InstructionSet isa, config::ChosenInstructionSet(ready.config.instruction_set));
   if (isa != config::InstructionSet::kAuto) ready.isa = config::NameOf(isa);
-  if (options.check) return absl::OkStatus();
-  absl::StatusOr<Address> address = ParseAddress(options.listen);
-  if (!address.ok()) return Annotate(address.status(), "--listen");
-  ready.address = *std::move(address);
   return absl::OkStatus();
+}
+
+absl::Status OpenListener(const WorkerOptions& options, Preparation& ready) {
+  if (options.check) return absl::OkStatus();
+  const absl::StatusOr<Address> address = ParseAddress(options.listen);
+  if (!address.ok()) return Annotate(address.status(), "--listen");
+  // The socket's file gets this group; who starts the worker keeps it as its own.
+  const auto former = static_cast<gid_t>(setfsgid(options.socket_group == 0 ? getegid() : options.socket_group));
+  absl::StatusOr<UniqueFd> listener = Listen(*address);
+  setfsgid(former);
+  RETURN_IF_ERROR(listener.status());
+  ready.listener = *std::move(listener);
+  if (options.socket_group == 0 || !address->is_unix()) return absl::OkStatus();
+  return chmod(address->path.c_str(), 0660) == 0 ? absl::OkStatus() : FromErrno(errno, address->path);
 }
 
 void OpenPrefixes(const WorkerOptions& options, Preparation& ready) {
@@ -58,11 +72,22 @@ void AddFoldersOfModel(const config::ModelOptions& model, sandbox::Reach& reach)
   }
 }
 
-absl::Status GiveUp(const WorkerOptions& options, Preparation& ready) {
-  sandbox::Reach reach{.tcp_listen = !options.check && !ready.address.is_unix()};
-  if (!options.check && ready.address.is_unix()) {
-    reach.sockets.push_back(std::filesystem::path(ready.address.path).parent_path().string());
+// Another user may read model files that are not for everybody, as root may, where Landlock bounds which.
+absl::Status ChangeUser(const WorkerOptions& options, Preparation& ready) {
+  if (options.user == 0) return absl::OkStatus();
+  if (!sandbox::LandlockVersion().ok() || *sandbox::LandlockVersion() == 0) {
+    const std::string unreadable =
+        sandbox::FirstUnreadable(options.user, {ready.model->path, ready.model->speculation.draft_path});
+    if (!unreadable.empty()) {
+      ready.no_user = fmt::format("user {} cannot read {}, and the kernel has no Landlock", options.user, unreadable);
+      return absl::OkStatus();
+    }
   }
+  return sandbox::BecomeUser(options.user, {});
+}
+
+absl::Status GiveUp(const WorkerOptions& options, Preparation& ready) {
+  sandbox::Reach reach;
   AddFoldersOfModel(*ready.model, reach);
   // OpenBLAS and what it needs.
   if (ready.model->engine.blas) {
@@ -71,6 +96,7 @@ absl::Status GiveUp(const WorkerOptions& options, Preparation& ready) {
     reach.files.push_back("/etc/ld.so.cache");
   }
   if (options.quiet_load) sandbox::AllowReturnOfNiceness();
+  RETURN_IF_ERROR(ChangeUser(options, ready));
   ASSIGN_OR_RETURN(ready.landlock_abi, sandbox::LimitReach(reach));
   // As root: models that belong to others can be read, where Landlock bounds which.
   if (ready.landlock_abi > 0) return sandbox::DropCapabilities({CAP_DAC_READ_SEARCH});
@@ -88,14 +114,9 @@ absl::Status LoadLibraries(const config::ModelOptions& model) {
   return status;
 }
 
-sandbox::Stage FirstStage(const WorkerOptions& options, const Preparation& ready) {
-  if (options.check) return sandbox::Stage::kLoadingWorker;
-  return ready.address.is_unix() ? sandbox::Stage::kStartingWorker : sandbox::Stage::kStartingTcpWorker;
-}
-
 }  // namespace
 
-std::unique_ptr<const Preparation> Prepare(const WorkerOptions& options) {
+std::unique_ptr<Preparation> Prepare(const WorkerOptions& options) {
   auto ready = std::make_unique<Preparation>();
   const auto failed = [&](absl::Status status, int exit_code) {
     if (status.ok()) return false;
@@ -106,13 +127,14 @@ std::unique_ptr<const Preparation> Prepare(const WorkerOptions& options) {
   if (options.sandbox && failed(sandbox::HideMemory(), kExitFailed)) return ready;
   if (failed(ReadAssignment(options, *ready), kExitUsage)) return ready;
   tzset();  // reads its file while files can be opened
+  if (failed(OpenListener(options, *ready), kExitFailed)) return ready;
   OpenPrefixes(options, *ready);
   if (options.sandbox && failed(GiveUp(options, *ready), kExitFailed)) return ready;
   if (absl::Status status = LoadLibraries(*ready->model); !status.ok()) {
     failed(options.check ? status : Annotate(status, "model " + options.model), kExitRefused);
     return ready;
   }
-  if (options.sandbox) failed(sandbox::LimitSystemCalls(FirstStage(options, *ready)), kExitFailed);
+  if (options.sandbox) failed(sandbox::LimitSystemCalls(sandbox::Stage::kLoadingWorker), kExitFailed);
   return ready;
 }
 

@@ -1,7 +1,7 @@
-// The gRPC server of a worker: Inference, Worker, health and reflection on one address. It listens before the model is
-// there, so that its health can be asked for.
+// The gRPC server of a worker: Inference, Worker, health and reflection on one listening socket. It answers before the
+// model is there, so that its health can be asked for.
 //
-//   ASSIGN_OR_RETURN(std::unique_ptr<WorkerServer> server, WorkerServer::Start(address, "chat", 2));
+//   ASSIGN_OR_RETURN(std::unique_ptr<WorkerServer> server, WorkerServer::Start(*Listen(address), "chat", 2));
 //   server->Serve(*model);                 // health becomes SERVING
 //   server->BeginDrain();                  // NOT_SERVING
 //   server->WaitForStreams(deadline);      // what the engine has finished is read
@@ -12,16 +12,15 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "config/base/address.h"
 #include "config/base/clock.h"
+#include "config/base/unique_fd.h"
 #include "worker/loaded_model.h"
 
 namespace inferd::worker {
 
 class WorkerServer {
  public:
-  // UNAVAILABLE: the address cannot be listened on.
-  static absl::StatusOr<std::unique_ptr<WorkerServer>> Start(const Address& address, const std::string& model_name,
+  static absl::StatusOr<std::unique_ptr<WorkerServer>> Start(UniqueFd listener, const std::string& model_name,
                                                              uint64_t version);
   ~WorkerServer();  // as Shutdown
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "config/base/address.h"
 #include "config/base/status.h"
 #include "engine/tools/make_model.h"
 #include "inferd/v1/inference.grpc.pb.h"
@@ -42,7 +43,7 @@ class ServerTest : public testing::Test {
     auto model = LoadModel(options, /*isa=*/"", /*version=*/3);
     ASSERT_EQ(model.status(), absl::OkStatus());
     model_ = *std::move(model);
-    auto server = WorkerServer::Start(address, "tiny", 3);
+    auto server = WorkerServer::Start(*Listen(address), "tiny", 3);
     ASSERT_EQ(server.status(), absl::OkStatus());
     server_ = *std::move(server);
     server_->Serve(*model_);

@@ -70,12 +70,16 @@ absl::Status AllowAll(int ruleset, const Reach& reach) {
 
 }  // namespace
 
-absl::StatusOr<int> LimitReach(const Reach& reach) {
+absl::StatusOr<int> LandlockVersion() {
   const auto abi = static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion));
-  if (abi < 0) {
-    if (errno == ENOSYS || errno == EOPNOTSUPP) return 0;
-    return FromErrno(errno, "landlock");
-  }
+  if (abi >= 0) return abi;
+  if (errno == ENOSYS || errno == EOPNOTSUPP) return 0;
+  return FromErrno(errno, "landlock");
+}
+
+absl::StatusOr<int> LimitReach(const Reach& reach) {
+  ASSIGN_OR_RETURN(const int abi, LandlockVersion());
+  if (abi == 0) return 0;
   const RulesetAttributes attributes{.files = FileRights(abi),
                                      .tcp = (reach.tcp_listen ? 0 : kBindTcp) | (reach.tcp_connect ? 0 : kConnectTcp),
                                      .scopes = kAbstractSockets | kSignals};

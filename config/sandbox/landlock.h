@@ -23,8 +23,11 @@ struct Reach {
   bool tcp_connect = false;
 };
 
+// Of the kernel's interface; 0: the kernel has no Landlock, or has it turned off.
+absl::StatusOr<int> LandlockVersion();
+
 // Beside what `reach` names, the kernel's descriptions of the machine and of this process can be read. Names that do
-// not exist are skipped. Returns the version in force; 0: the kernel has no Landlock, or has it turned off.
+// not exist are skipped. Returns the version in force.
 absl::StatusOr<int> LimitReach(const Reach& reach);
 
 }  // namespace inferd::sandbox

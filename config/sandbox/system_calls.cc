@@ -53,8 +53,6 @@ constexpr int kFiles[] = {
     SCMP_SYS(getpgid), SCMP_SYS(signalfd4),
 };
 
-constexpr int kListening[] = {SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(umask), SCMP_SYS(unlink), SCMP_SYS(unlinkat)};
-
 constexpr int kGatewayCalls[] = {SCMP_SYS(connect), SCMP_SYS(sendmmsg), SCMP_SYS(recvmmsg), SCMP_SYS(sched_getattr),
                                  SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(socketpair)};
 
@@ -167,18 +165,8 @@ absl::Status LimitWorker(Stage stage) {
     AllowFiles(filter);
     AllowOwnNiceness(filter);
   }
-  const bool tcp = stage == Stage::kStartingTcpWorker;
-  if (stage == Stage::kStartingWorker || tcp) {
-    filter.Allow(kListening);
-    AllowStreamSocket(filter, AF_UNIX);
-    for (const int family : {AF_INET, AF_INET6}) {
-      if (tcp) AllowStreamSocket(filter, family);
-    }
-    // The next stages; what a filter takes away, a later one cannot give back.
-    filter.AllowWith(SCMP_SYS(seccomp), {});
-  } else if (stage == Stage::kLoadingWorker) {
-    filter.AllowWith(SCMP_SYS(seccomp), {});
-  }
+  // The next stage; what a filter takes away, a later one cannot give back.
+  if (stage != Stage::kServingWorker) filter.AllowWith(SCMP_SYS(seccomp), {});
   filter.AllowWith(SCMP_SYS(prctl), {SCMP_A0(SCMP_CMP_EQ, PR_SET_NO_NEW_PRIVS)});
   return filter.Load();
 }
@@ -189,6 +177,9 @@ absl::Status LimitGateway() {
   AllowFiles(filter);
   filter.Allow(kGatewayCalls);
   for (const int family : {AF_UNIX, AF_INET, AF_INET6}) AllowStreamSocket(filter, family);
+  // As many descriptors as it may have.
+  filter.AllowWith(SCMP_SYS(prlimit64),
+                   {SCMP_A0_32(SCMP_CMP_EQ, 0), SCMP_A1_32(SCMP_CMP_EQ, static_cast<uint32_t>(RLIMIT_NOFILE))});
   // Asio sets and asks descriptors.
   for (const uint32_t request : {0x5421u /* FIONBIO */, 0x541Bu /* FIONREAD */}) {
     filter.AllowWith(SCMP_SYS(ioctl), {SCMP_A1_32(SCMP_CMP_EQ, request)});

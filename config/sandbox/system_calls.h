@@ -1,9 +1,7 @@
 // Which system calls a process may make from now on, by seccomp. Each stage is a filter of its own, and later ones only
 // take away.
 //
-//   RETURN_IF_ERROR(LimitSystemCalls(Stage::kStartingWorker));   // before any thread
-//   ... bind the socket ...
-//   RETURN_IF_ERROR(LimitSystemCalls(Stage::kLoadingWorker));    // before anything of the model's file is read
+//   RETURN_IF_ERROR(LimitSystemCalls(Stage::kLoadingWorker));    // before any thread, and anything of the model's file
 //   ... load ...
 //   RETURN_IF_ERROR(LimitSystemCalls(Stage::kServingWorker));
 //
@@ -21,12 +19,8 @@ enum class Stage {
   kSupervisor,
   // Sockets of all kinds but raw ones, and files as their modes and Landlock allow; no programs, processes or code.
   kGateway,
-  // Threads, memory without code, reading files, one listening stream socket. Signals, limits
-  // and niceness for this process alone.
-  kStartingWorker,
-  // For a worker that is started by hand on a TCP address.
-  kStartingTcpWorker,
-  // Without new sockets; connections are accepted.
+  // Threads, memory without code, reading files, connections that are accepted. Signals, limits and niceness for this
+  // process alone.
   kLoadingWorker,
   // Without files.
   kServingWorker,

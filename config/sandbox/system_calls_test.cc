@@ -196,17 +196,11 @@ TEST(SystemCalls, OfTheGateway) {
   ExpectRefused({Stage::kGateway}, kNeverOfChildren);
 }
 
-TEST(SystemCalls, OfAWorkerThatStarts) {
-  ExpectRefused({Stage::kStartingWorker}, kNever);
-  ExpectRefused({Stage::kStartingWorker}, kNeverOfChildren);
-  ExpectRefused({Stage::kStartingWorker}, kNeverOfWorkers);
-}
-
 TEST(SystemCalls, OfAWorkerThatLoads) {
   for (const auto attempts :
        {std::span<const Attempt>(kNever), std::span<const Attempt>(kNeverOfChildren),
         std::span<const Attempt>(kNeverOfWorkers), std::span<const Attempt>(kNeverWhileLoading)}) {
-    ExpectRefused({Stage::kStartingWorker, Stage::kLoadingWorker}, attempts);
+    ExpectRefused({Stage::kLoadingWorker}, attempts);
   }
 }
 
@@ -214,7 +208,7 @@ TEST(SystemCalls, OfAWorkerThatServes) {
   for (const auto attempts : {std::span<const Attempt>(kNever), std::span<const Attempt>(kNeverOfChildren),
                               std::span<const Attempt>(kNeverOfWorkers), std::span<const Attempt>(kNeverWhileLoading),
                               std::span<const Attempt>(kNeverWhileServing)}) {
-    ExpectRefused({Stage::kStartingWorker, Stage::kLoadingWorker, Stage::kServingWorker}, attempts);
+    ExpectRefused({Stage::kLoadingWorker, Stage::kServingWorker}, attempts);
   }
 }
 
@@ -268,14 +262,18 @@ TEST(SystemCalls, LetAProcessAbort) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) << status;
 }
 
-TEST(SystemCalls, LetAStartingWorkerListenAndALoadingOneRead) {
+TEST(SystemCalls, LetTheGatewayRaiseItsDescriptors) {
   const int failed = InChild([] {
-    if (!LimitSystemCalls(Stage::kStartingWorker).ok()) return 1;
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/tmp/inferd-sandbox-test.sock"};
-    unlink(address.sun_path);
-    const int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(socket_fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return 2;
-    if (listen(socket_fd, 1) != 0 || unlink(address.sun_path) != 0) return 3;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || !LimitSystemCalls(Stage::kGateway).ok()) return 1;
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? 0 : 2;
+  });
+  EXPECT_EQ(failed, 0);
+}
+
+TEST(SystemCalls, LetALoadingWorkerRead) {
+  const int failed = InChild([] {
     if (!LimitSystemCalls(Stage::kLoadingWorker).ok()) return 4;
     if (open("/proc/self/status", O_RDONLY) < 0) return 5;
     if (setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0)) != 0) return 6;
