@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the attacks and prints what each was allowed and what it took; exits 1 if a bound was passed. See README.md."""
+import itertools
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import hostile_files
+import network
 import programs
 
 BIN = pathlib.Path(os.environ.get("INFERD_BUILD", "build/release")).resolve() / "bin"
@@ -48,17 +50,37 @@ def run_attack(attack, folder):
         path.unlink()
 
 
-def main():
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    failed = False
-    print(f"{'attack':36} {'program':24} {'bound':>18} {'measured':>18}")
+LINE = "{:36} {:24} {:6} MiB {:5.0f} s {:8} MiB {:6.2f} s  {}"
+
+
+def attack_files(wanted):
     for attack in hostile_files.ATTACKS:
         if wanted not in attack.name: continue
         with tempfile.TemporaryDirectory() as folder:
             for program, cost, found in run_attack(attack, pathlib.Path(folder)):
-                print(f"{attack.name:36} {program:24} {attack.mebibytes:6} MiB {attack.cpu_seconds:5.1f} s "
-                      f"{cost.mebibytes:6} MiB {cost.cpu_seconds:5.2f} s  {'; '.join(found) or 'held'}", flush=True)
-                failed = failed or bool(found)
+                yield not found, LINE.format(attack.name, program, attack.mebibytes, attack.cpu_seconds, cost.mebibytes,
+                                             cost.cpu_seconds, "; ".join(found) or "held")
+
+
+def attack_daemon(wanted):
+    attacks = [attack for attack in network.ATTACKS if wanted in attack.name]
+    model = os.environ.get("INFERD_TEST_MODEL", os.path.expanduser("~/.cache/inferd/SmolLM2-135M-Instruct.Q4_1.gguf"))
+    with tempfile.TemporaryDirectory() as folder:
+        if not attacks: return
+        with network.daemon_to_attack(folder, model) as daemon:
+            for attack in attacks:
+                result = network.run_attack(daemon, attack)
+                for name, process, bound, cost, verdict in network.rows(attack, result):
+                    yield not result.faults, LINE.format(name, process, *bound, *cost, verdict)
+
+
+def main():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    failed = False
+    print(f"{'attack':36} {'process':24} {'bound':>18} {'measured':>21}")
+    for held, line in itertools.chain(attack_files(wanted), attack_daemon(wanted)):
+        print(line, flush=True)
+        failed = failed or not held
     return 1 if failed else 0
 
 
