@@ -43,7 +43,7 @@ absl::Status OpenListener(const WorkerOptions& options, Preparation& ready) {
   const auto former = static_cast<gid_t>(setfsgid(options.socket_group == 0 ? getegid() : options.socket_group));
   absl::StatusOr<UniqueFd> listener = Listen(*address);
   setfsgid(former);
-  RETURN_IF_ERROR(listener.status());
+  if (!listener.ok()) return Annotate(listener.status(), "--listen");
   ready.listener = *std::move(listener);
   if (options.socket_group == 0 || !address->is_unix()) return absl::OkStatus();
   return chmod(address->path.c_str(), 0660) == 0 ? absl::OkStatus() : FromErrno(errno, address->path);

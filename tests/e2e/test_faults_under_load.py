@@ -49,7 +49,7 @@ SMALL = {"kv_cache": {"bytes": "64MiB"}}
 
 
 def limit_memory(daemon):
-    limit = data_bytes(daemon) + (48 << 20)
+    limit = data_bytes(daemon) + (128 << 20)  # for a message of megabytes, and stacks of a few more threads
     config = json.loads(daemon.config_path.read_text())
     config["models"][0]["memory_limit"] = f"{limit}"
     daemon.config_path.write_text(json.dumps(config))
