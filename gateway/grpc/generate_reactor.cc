@@ -112,6 +112,7 @@ Task<absl::Status> GenerateReactor::SendEvents(State& state) {
   Generation::Options options;
   options.sticky = call.sticky;
   options.request_id = call.request_id;
+  options.caller = call.caller;
   options.deadline = call.deadline;
   if (state.request.has_deadline_ms()) {
     options.deadline =

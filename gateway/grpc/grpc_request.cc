@@ -82,6 +82,7 @@ ModelCall GrpcRequest::MakeCall(const std::string& model, const std::string& use
   call.sticky = StickyOf(key_.get(), user);
   call.deadline = deadline_;
   call.request_id = id_;
+  call.caller = CallerOf(key_.get(), PeerHost(context_.peer()));
   return call;
 }
 

@@ -85,6 +85,7 @@ Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vect
   Generation::Options options;
   options.sticky = StickyOf(exchange.key.get(), common.user);
   options.request_id = exchange.request_id;
+  options.caller = CallerOf(exchange.key.get(), exchange.PeerHost());
   if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
   uint64_t answers = 0;
   for (v1::GenerateRequest& request : requests) {

@@ -9,6 +9,7 @@
 #include "config/base/clock.h"
 #include "config/base/status.h"
 #include "gateway/http/request_id.h"
+#include "gateway/limits/address_group.h"
 #include "gateway/openai/errors.h"
 #include "gateway/openai/valid_text.h"
 #include "gateway/routing/route_table.h"
@@ -44,6 +45,10 @@ uint64_t StickyOf(const config::ApiKey* key, const std::string& user) {
   if (!user.empty()) return StickyHash(user);
   if (key != nullptr) return StickyHash(key->name);
   return RandomBits();
+}
+
+std::string CallerOf(const config::ApiKey* key, std::string_view host) {
+  return key == nullptr ? "address " + AddressGroup(host) : "key " + key->name;
 }
 
 std::string CacheSaltOf(const config::ApiKey* key, std::string_view salt) {
@@ -94,6 +99,7 @@ ModelCall MakeModelCall(const Exchange& exchange, std::string model, const googl
   call.request = &request;
   call.deadline = deadline;
   call.request_id = exchange.request_id;
+  call.caller = CallerOf(exchange.key.get(), exchange.PeerHost());
   return call;
 }
 

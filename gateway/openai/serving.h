@@ -41,6 +41,9 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, Exchange& excha
 // Decides among the versions of a model: the same for all requests of one user, else of one key, else at random.
 uint64_t StickyOf(const config::ApiKey* key, const std::string& user);
 
+// Who a request is from, where it is to be told from others': the key, else the address (limits/address_group.h).
+std::string CallerOf(const config::ApiKey* key, std::string_view host);
+
 // The salt of a request's cached prefixes: the client's own, and with a key one that no client of another key can have.
 std::string CacheSaltOf(const config::ApiKey* key, std::string_view salt);
 

@@ -15,6 +15,13 @@ config::ApiKey Named(const std::string& name) {
   return key;
 }
 
+TEST(CallerOf, IsTheKeyElseTheNetwork) {
+  const config::ApiKey key = Named("a");
+  EXPECT_EQ(CallerOf(&key, "10.0.0.1"), CallerOf(&key, "10.0.0.2"));
+  EXPECT_NE(CallerOf(nullptr, "10.0.0.1"), CallerOf(nullptr, "10.0.0.2"));
+  EXPECT_EQ(CallerOf(nullptr, "2001:db8::1"), CallerOf(nullptr, "2001:db8::2"));
+}
+
 TEST(CacheSaltOf, IsTheClientsOwnWithoutKeys) {
   EXPECT_EQ(CacheSaltOf(nullptr, ""), "");
   EXPECT_EQ(CacheSaltOf(nullptr, "mine"), "mine");

@@ -1,6 +1,6 @@
 // Deaths of workers under one request, and whether it is to blame for them.
 //
-//   if (blame.Add(end.begun)) poison.Add(request);
+//   if (blame.Add(end.begun)) poison.Add(request, caller);
 #pragma once
 
 namespace inferd::gateway {

@@ -86,7 +86,7 @@ Task<GenerationBatch> Generation::Next(TimePoint deadline) {
     }
     if (!call_) {
       if (!std::exchange(checked_, true)) {
-        const absl::Status allowed = upstream_.poison.Check(request_);
+        const absl::Status allowed = upstream_.poison.Check(request_, options_.caller);
         if (!allowed.ok()) {
           batch.end = allowed;
           co_return batch;
@@ -191,7 +191,7 @@ Task<absl::Status> Generation::Connect(TimePoint deadline) {
       if (blame_.is_suspect()) {
         gate_held_ = key;
         // Another of the same kind may have been found out meanwhile.
-        if (absl::Status allowed = upstream_.poison.Check(request_); !allowed.ok()) co_return allowed;
+        if (absl::Status allowed = upstream_.poison.Check(request_, options_.caller); !allowed.ok()) co_return allowed;
       }
       routed_by_ = table;
       StartCall(*version);
@@ -295,7 +295,7 @@ std::optional<absl::Status> Generation::AfterEnd(const CallEnd& end) {
   // The wait for the next worker begins now, however long this request ran or queued on the one that died.
   give_up_.reset();
   if (!blame_.Add(end.begun && !waits_)) return std::nullopt;
-  return upstream_.poison.Add(request_);
+  return upstream_.poison.Add(request_, options_.caller);
 }
 
 }  // namespace inferd::gateway

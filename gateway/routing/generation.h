@@ -75,6 +75,8 @@ class Generation {
     // Decides among the versions of a model.
     uint64_t sticky = 0;
     std::string request_id;
+    // Who is to blame for deaths (poison_list.h).
+    std::string caller;
   };
 
   // `request` may go on where an earlier answer broke off (resume_tokens, which are checked).

@@ -49,7 +49,23 @@ TEST_F(GenerationTest, ARequestThatKillsTwoWorkersIsRefusedForAWhile) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Run(Request("tokens=10 die_at=4 delay_us=20000")).get().status));
   EXPECT_EQ(Run(Request("tokens=10")).get().text, Words(10));
   clock_.Advance(PoisonList::kRefusedFor);
-  EXPECT_TRUE(poison_.Check(Request("tokens=10 die_at=4 delay_us=20000")).ok());
+  EXPECT_TRUE(poison_.Check(Request("tokens=10 die_at=4 delay_us=20000"), "").ok());
+}
+
+TEST_F(GenerationTest, OthersLikeTwoThatKilledAreRefusedToTheSameCallerAtOnce) {
+  StubProcess stub(StubArguments());
+  const auto deadly = [](int at) { return Request(fmt::format("tokens=10 die_at={} delay_us=20000", at)); };
+  for (const int at : {4, 5}) {
+    std::future<Outcome> result = Run(deadly(at), {.caller = "a"});
+    for (int death = 0; death < 2; ++death) {
+      stub.WaitForDeath();
+      stub.Start();
+    }
+    EXPECT_TRUE(absl::IsInternal(result.get().status));
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(Run(deadly(6), {.caller = "a"}).get().status));  // and no worker dies
+  EXPECT_EQ(Run(Request("tokens=3"), {.caller = "a"}).get().text, Words(3));
+  EXPECT_TRUE(poison_.Check(deadly(6), "b").ok());
 }
 
 TEST_F(GenerationTest, WhatItGotFromAWorkerThatWasWithdrawnClearsItOfADeathBefore) {
@@ -230,7 +246,7 @@ TEST_F(GenerationTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
   std::future<Outcome> result;
   KillWhileItWaits(4, [&] { result = Run(Request("tokens=3 queued=1")); });
   EXPECT_TRUE(absl::IsInternal(result.get().status));
-  EXPECT_FALSE(poison_.Check(Request("tokens=3 queued=1")).ok());
+  EXPECT_FALSE(poison_.Check(Request("tokens=3 queued=1"), "").ok());
 }
 
 TEST_F(GenerationTest, TheInnocentBesideAKillerGoOn) {

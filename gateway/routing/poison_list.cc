@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
+#include <vector>
 
 #include "config/base/status.h"
 
@@ -19,15 +21,42 @@ constexpr std::array kNotEssential = {"request_id", "user",           "deadline_
                                       "priority",   "resume_tokens",  "rendered_unix_seconds",
                                       "seed",       "prompt_logprobs"};
 
-}  // namespace
-
-std::string RequestDigest(const google::protobuf::Message& request) {
-  const std::unique_ptr<google::protobuf::Message> essential(request.New());
+std::unique_ptr<google::protobuf::Message> EssenceOf(const google::protobuf::Message& request) {
+  std::unique_ptr<google::protobuf::Message> essential(request.New());
   essential->CopyFrom(request);
   for (const char* name : kNotEssential) {
     const google::protobuf::FieldDescriptor* field = request.GetDescriptor()->FindFieldByName(name);
     if (field != nullptr) request.GetReflection()->ClearField(essential.get(), field);
   }
+  return essential;
+}
+
+std::string OfCaller(const std::string& likeness, const std::string& caller) {
+  return fmt::format("{}:{}{}", caller.size(), caller, likeness);
+}
+
+}  // namespace
+
+std::string RequestLikeness(const google::protobuf::Message& request) {
+  const std::unique_ptr<google::protobuf::Message> essence = EssenceOf(request);
+  const google::protobuf::Reflection& reflection = *essence->GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(*essence, &fields);
+  std::string likeness =
+      fmt::format("{} {}", request.GetDescriptor()->full_name(), std::bit_width(essence->ByteSizeLong()));
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    likeness += fmt::format(" {}", field->number());
+    if (field->name() == "model") {
+      likeness += fmt::format("={}", reflection.GetString(*essence, field));
+    } else if (field->is_repeated()) {
+      likeness += fmt::format("*{}", std::bit_width(static_cast<uint32_t>(reflection.FieldSize(*essence, field))));
+    }
+  }
+  return likeness;
+}
+
+std::string RequestDigest(const google::protobuf::Message& request) {
+  const std::unique_ptr<google::protobuf::Message> essential = EssenceOf(request);
   std::string bytes = request.GetDescriptor()->full_name();
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -41,36 +70,61 @@ std::string RequestDigest(const google::protobuf::Message& request) {
   return digest;
 }
 
-absl::Status PoisonList::Add(const google::protobuf::Message& request) {
-  std::string digest = RequestDigest(request);
+absl::Status PoisonList::Add(const google::protobuf::Message& request, const std::string& caller) {
+  const std::string digest = RequestDigest(request), likeness = OfCaller(RequestLikeness(request), caller);
   absl::MutexLock lock(&mutex_);
-  added_[digest] = clock_.Now();
-  Forget();
+  Forget(digests_);
+  const bool is_new = CountOf(digests_, digest) == 0;
+  Count(digests_, digest, 1);
+  if (is_new) {
+    Count(likenesses_, likeness, request.ByteSizeLong() >= kLargeBytes ? 2 : 1);
+    Count(callers_, caller, 1);
+  }
   return Internal("two workers died under this request");
 }
 
-absl::Status PoisonList::Check(const google::protobuf::Message& request) {
-  if (!Contains(request)) return absl::OkStatus();
-  return FailedPrecondition("this request ended two workers; it is refused for {} minutes", kRefusedFor.count());
-}
-
-bool PoisonList::Contains(const google::protobuf::Message& request) {
-  {
-    absl::MutexLock lock(&mutex_);
-    Forget();
-    if (added_.empty()) return false;  // the usual case costs no digest
-  }
-  std::string digest = RequestDigest(request);
+absl::Status PoisonList::Check(const google::protobuf::Message& request, const std::string& caller) {
+  if (IsEmpty()) return absl::OkStatus();  // the usual case costs no digest
+  const std::string digest = RequestDigest(request), likeness = OfCaller(RequestLikeness(request), caller);
   absl::MutexLock lock(&mutex_);
-  return added_.contains(digest);
+  if (CountOf(digests_, digest) > 0) {
+    return FailedPrecondition("this request ended two workers; it is refused for {} minutes", kRefusedFor.count());
+  }
+  if (CountOf(likenesses_, likeness) > 1) {
+    return FailedPrecondition("requests of this size and shape ended workers; they are refused to you for {} minutes",
+                              kRefusedFor.count());
+  }
+  if (CountOf(callers_, caller) >= kMostOfCaller) {
+    return FailedPrecondition("{} of your requests ended workers; all are refused for {} minutes", kMostOfCaller,
+                              kRefusedFor.count());
+  }
+  return absl::OkStatus();
 }
 
-void PoisonList::Forget() {
-  MonotonicTime now = clock_.Now();
-  std::erase_if(added_, [&](const auto& entry) { return now - entry.second >= kRefusedFor; });
-  while (added_.size() > kMaxEntries) {
-    added_.erase(std::min_element(added_.begin(), added_.end(),
-                                  [](const auto& a, const auto& b) { return a.second < b.second; }));
+bool PoisonList::IsEmpty() {
+  absl::MutexLock lock(&mutex_);
+  for (Entries* entries : {&digests_, &likenesses_, &callers_}) Forget(*entries);
+  return digests_.empty() && likenesses_.empty() && callers_.empty();
+}
+
+uint32_t PoisonList::CountOf(const Entries& entries, const std::string& name) const {
+  const auto entry = entries.find(name);
+  return entry == entries.end() ? 0 : entry->second.count;
+}
+
+void PoisonList::Count(Entries& entries, const std::string& name, uint32_t weight) {
+  Forget(entries);
+  Entry& entry = entries[name];
+  entry.count += weight;
+  entry.newest = clock_.Now();
+}
+
+void PoisonList::Forget(Entries& entries) {
+  const MonotonicTime now = clock_.Now();
+  std::erase_if(entries, [&](const auto& entry) { return now - entry.second.newest >= kRefusedFor; });
+  while (entries.size() > kMaxEntries) {
+    entries.erase(std::min_element(entries.begin(), entries.end(),
+                                   [](const auto& a, const auto& b) { return a.second.newest < b.second.newest; }));
   }
 }
 

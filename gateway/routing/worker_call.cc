@@ -70,7 +70,7 @@ Task<absl::StatusOr<std::shared_ptr<WorkerConnection>>> CallTries::NextWorker() 
     if (upstream_.gate.TryEnter(key)) {
       gate_held_ = std::move(key);
       // Another of the same kind may have been found out meanwhile.
-      if (absl::Status allowed = upstream_.poison.Check(*call_.request); !allowed.ok()) co_return allowed;
+      if (absl::Status allowed = upstream_.poison.Check(*call_.request, call_.caller); !allowed.ok()) co_return allowed;
       co_return worker;
     }
     co_await upstream_.gate.WaitForTurn(key, executor_, call_.deadline, wake_);
@@ -91,7 +91,7 @@ std::optional<absl::Status> CallTries::AfterEnd(const CallEnd& end) {
   }
   give_up_.reset();
   if (!blame_.Add(end.begun)) return std::nullopt;
-  return upstream_.poison.Add(*call_.request);
+  return upstream_.poison.Add(*call_.request, call_.caller);
 }
 
 void CallTries::EndWith(const absl::Status& why) {

@@ -27,6 +27,7 @@ struct ModelCall {
   // What is asked; outlives the call.
   const google::protobuf::Message* request = nullptr;
   uint64_t sticky = 0;
+  std::string caller;  // who is to blame for its deaths (poison_list.h)
   TimePoint deadline = TimePoint::max();
   std::string request_id;
   // The call of a client on whose behalf this is: its cancellation ends this one too. Null: none.
@@ -89,7 +90,7 @@ class CallTries {
 
 template <typename Response, typename StartFunction>
 Task<absl::StatusOr<Response>> CallModel(Upstream& upstream, ModelCall call, Executor executor, StartFunction start) {
-  if (absl::Status allowed = upstream.poison.Check(*call.request); !allowed.ok()) co_return allowed;
+  if (absl::Status allowed = upstream.poison.Check(*call.request, call.caller); !allowed.ok()) co_return allowed;
   CallTries tries(upstream, call, executor);
   while (true) {
     absl::StatusOr<std::shared_ptr<WorkerConnection>> worker = co_await tries.NextWorker();

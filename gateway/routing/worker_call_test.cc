@@ -53,7 +53,7 @@ TEST_F(WorkerCallTest, ARequestUnderWhichTwoWorkersDieIsRefusedForAWhileAndOther
   EXPECT_TRUE(Embed("another").get().ok());
   for (auto& result : innocent) EXPECT_EQ(result.get().text, Words(100));
   clock_.Advance(PoisonList::kRefusedFor);
-  EXPECT_TRUE(poison_.Check(EmbedRequestOf("die_reading=1")).ok());
+  EXPECT_TRUE(poison_.Check(EmbedRequestOf("die_reading=1"), "").ok());
 }
 
 TEST_F(WorkerCallTest, ARequestThatWaitsInAQueueIsNotBlamedForDeaths) {
@@ -68,7 +68,7 @@ TEST_F(WorkerCallTest, ARequestUnderWhichWorkersDieAgainAndAgainEndsSomeTime) {
   std::future<absl::StatusOr<v1::EmbedResponse>> result;
   KillWhileItWaits(4, [&] { result = Embed("queued=1"); });
   EXPECT_TRUE(absl::IsInternal(result.get().status()));
-  EXPECT_FALSE(poison_.Check(EmbedRequestOf("queued=1")).ok());
+  EXPECT_FALSE(poison_.Check(EmbedRequestOf("queued=1"), "").ok());
 }
 
 TEST_F(WorkerCallTest, ASuspectHasItsTurnAlone) {
