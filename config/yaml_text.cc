@@ -3,10 +3,11 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cerrno>
-#include <vector>
+#include <sstream>
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
@@ -15,6 +16,34 @@ namespace inferd::config {
 namespace {
 
 constexpr size_t kMaxFileBytes = 4 << 20;
+
+// Ends the parsing at the second document that has something in it. (YAML::LoadAll would go on: of some texts that are
+// no YAML it makes documents without end.)
+class SecondDocumentFinder : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override { ++documents_; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Found(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override {
+    Found(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    Found(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    Found(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void Found(const YAML::Mark& mark) const {
+    if (documents_ > 1) throw YAML::ParserException(mark, "a second document begins here, expected one in a file");
+  }
+
+  size_t documents_ = 0;
+};
 
 }  // namespace
 
@@ -34,12 +63,13 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& file) {
 }
 
 YAML::Node LoadSingleDocument(const std::string& text) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-  for (size_t i = 1; i < documents.size(); ++i) {
-    if (documents[i].IsNull()) continue;
-    throw YAML::ParserException(documents[i].Mark(), "a second document begins here, expected one in a file");
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  SecondDocumentFinder finder;
+  for (size_t documents = 0; parser.HandleNextDocument(finder); ++documents) {
+    if (documents > text.size()) throw YAML::ParserException(YAML::Mark(), "is no YAML");
   }
-  return documents.empty() ? YAML::Node() : documents.front();
+  return YAML::Load(text);
 }
 
 }  // namespace inferd::config

@@ -49,5 +49,13 @@ TEST(LoadSingleDocument, RefusesASecond) {
   EXPECT_THROW(LoadSingleDocument("a: [\n"), YAML::Exception);
 }
 
+// Which yaml-cpp takes for documents without end.
+TEST(LoadSingleDocument, EndsWithWhatIsNoYaml) {
+  EXPECT_THROW(
+      LoadSingleDocument(
+          ",f0, grpc:\233\233\233\233\233\233\233'\233iliseys:,f0, grpc:\233\233\233\233\233\233\233'\233\233\233"),
+      YAML::Exception);
+}
+
 }  // namespace
 }  // namespace inferd::config

@@ -32,6 +32,7 @@ std::string_view WithoutAuthority(std::string_view target) {
 std::optional<std::string> DecodeSegment(std::string_view segment) {
   std::string decoded;
   for (size_t i = 0; i < segment.size(); ++i) {
+    if (segment[i] == '\\') return std::nullopt;  // no part of a URI; others take it for a slash
     if (segment[i] != '%') {
       decoded.push_back(segment[i]);
       continue;

@@ -12,7 +12,8 @@ namespace inferd::gateway {
 
 // Path of a request target in origin form ("/p?q"), absolute form ("http://host/p") or "*" (RFC 9112 section 3.2):
 // percent-decoded once, without empty, "." and ".." segments and without the query. Nothing for other forms, for a
-// wrong or hidden percent-encoding (%00, %25, control characters) and for ".." above the root.
+// wrong or hidden percent-encoding (%00, %25, control characters), a backslash in either form, and for ".." above the
+// root.
 std::optional<std::string> CanonicalPath(std::string_view target);
 
 // "a%2Fb" -> "a/b": for the last part of a path that names something.

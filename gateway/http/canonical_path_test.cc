@@ -29,6 +29,7 @@ TEST(CanonicalPath, GivesOneSpelling) {
       {"/a%0d%0ab", nullptr},
       {"/a%252e", nullptr},
       {"/a%5cb", nullptr},
+      {"/a\\b", nullptr},
       {"/a%zz", nullptr},
       {"/a%2", nullptr},
       {"v1/models", nullptr},
