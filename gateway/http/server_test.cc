@@ -13,7 +13,6 @@ namespace inferd::gateway {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 const std::string kHost = "Host: a\r\n";
 
@@ -99,11 +98,10 @@ TEST_F(ServerTest, LimitsTheHead) {
 TEST_F(ServerTest, RefusesTooLongAHeadAtOnceUnderTheLargestLimit) {
   HttpOptions options;
   options.max_head_bytes = 64 << 10;
+  options.head_timeout = std::chrono::hours(1);  // for which nobody waits
   Start(options);
-  auto started = steady_clock::now();
   const std::string begin = "GET / HTTP/1.1\r\nHost: a\r\nX: ";
   EXPECT_EQ(Send(begin + std::string(options.max_head_bytes + 1 - begin.size(), 'x')).status, 431);
-  EXPECT_LT(steady_clock::now() - started, options.head_timeout);
 }
 
 TEST_F(ServerTest, LimitsTheBody) {
@@ -163,14 +161,12 @@ TEST_F(ServerTest, TheHeadHasOneDeadlineHoweverItDrips) {
   options.head_timeout = milliseconds(300);
   Start(options);
   RawClient client(port_);
-  auto started = steady_clock::now();
   // Each byte comes in time; all together do not.
-  while (client.Send("X") && steady_clock::now() - started < std::chrono::seconds(5)) {
+  while (client.Send("X")) {
     pollfd ready{client.fd(), POLLIN, 0};
     if (poll(&ready, 1, 20) > 0) break;
   }
   EXPECT_EQ(client.ReadReply().status, 408);
-  EXPECT_LT(steady_clock::now() - started, std::chrono::seconds(4));
 }
 
 TEST_F(ServerTest, ClosesIdleConnections) {

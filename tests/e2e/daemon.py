@@ -68,7 +68,7 @@ def kill(pid):
     """SIGKILL; returns just before it and just after the process's end (monotonic times)."""
     before = time.monotonic()
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not alive(pid), 20, f"the end of {pid}")
+    wait_for(lambda: not alive(pid), 60, f"the end of {pid}")
     return before, time.monotonic()
 
 
@@ -116,7 +116,7 @@ class Daemon:
     def get(self, path, headers=None):
         """(status, body); status 0 if nobody listens."""
         try:
-            with urllib.request.urlopen(urllib.request.Request(self.http + path, headers=headers or {}), timeout=30) as answer:
+            with urllib.request.urlopen(urllib.request.Request(self.http + path, headers=headers or {}), timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

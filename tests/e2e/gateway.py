@@ -61,10 +61,10 @@ class Gateway:
     def request_line(self, request_id):
         """The log line of a request; it comes a moment after the answer."""
         lines = lambda: [line for line in self.log_lines() if line.get("request_id") == request_id]
-        return wait_for(lines, 10, f"a log line of {request_id}")[0]
+        return wait_for(lines, 60, f"a log line of {request_id}")[0]
 
     def metrics(self):
-        return urllib.request.urlopen(self.http + "/metrics", timeout=5).read().decode()
+        return urllib.request.urlopen(self.http + "/metrics", timeout=60).read().decode()
 
     def __enter__(self):
         return self

@@ -44,7 +44,7 @@ def test_a_clock_that_jumps_by_an_hour_disturbs_nothing(tmp_path, model_path, ti
                 set_ahead(ahead)
                 wait_for_answers(load, 8)
                 # The watchdog kills nobody, an idle model goes at its time, a swap and a restart take no longer.
-                wait_for(lambda: worker_of(daemon, "tiny")["state"] == "UNLOADED", 20, "the idle model's end")
+                wait_for(lambda: worker_of(daemon, "tiny")["state"] == "UNLOADED", 60, "the idle model's end")
                 assert worker_of(daemon, "smollm2")["pid"] == before["pid"] and worker_of(daemon, "smollm2")["restarts"] == 0
                 assert daemon.inferctl("swap", "smollm2").returncode == 0
                 assert daemon.inferctl("restart", "gateway").returncode == 0
@@ -59,10 +59,10 @@ def test_a_clock_that_jumps_by_an_hour_disturbs_nothing(tmp_path, model_path, ti
         body = {"model": "smollm2", "prompt": "Count:", "max_tokens": 40, "temperature": 0, "ignore_eos": True, "stream": True}
         running = threading.Thread(target=lambda: answers.append(ask(daemon.http_port, "/v1/completions", body)))
         running.start()
-        wait_for(lambda: 'inferd_requests_running{model="smollm2"' in daemon.get("/metrics")[1], 20, "a running request")
+        wait_for(lambda: 'inferd_requests_running{model="smollm2"' in daemon.get("/metrics")[1], 60, "a running request")
         daemon.process.send_signal(signal.SIGTERM)
         set_ahead(-2 * HOUR)
-        assert daemon.process.wait(30) == 0
+        assert daemon.process.wait(60) == 0
         running.join()
         assert answers[0].error is None, answers[0].error
 
@@ -75,10 +75,10 @@ def test_a_drain_ends_at_its_deadline_though_the_clock_is_set_back(tmp_path, mod
         body = {"model": "smollm2", "prompt": "Count:", "max_tokens": 2000, "temperature": 0, "ignore_eos": True, "stream": True}
         running = threading.Thread(target=lambda: answers.append(ask(daemon.http_port, "/v1/completions", body)))
         running.start()
-        wait_for(lambda: any(line.startswith("inferd_requests_running{") and line.endswith(" 1") for line in daemon.get("/metrics")[1].splitlines()), 20, "a running request")
+        wait_for(lambda: any(line.startswith("inferd_requests_running{") and line.endswith(" 1") for line in daemon.get("/metrics")[1].splitlines()), 60, "a running request")
         daemon.process.send_signal(signal.SIGTERM)
-        wait_for(lambda: '"draining"' in daemon.get("/ready")[1], 10, "the drain")
+        wait_for(lambda: '"draining"' in daemon.get("/ready")[1], 60, "the drain")
         set_ahead(-HOUR)
-        assert daemon.process.wait(20) == 0
+        assert daemon.process.wait(60) == 0
         running.join()
         assert answers[0].error is not None and "shutting down" in str(answers[0].error), answers[0].error

@@ -13,7 +13,7 @@ FOO = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # sha2
 
 
 def inferd(*arguments, **options):
-    return subprocess.run([BIN / "inferd", *map(str, arguments)], capture_output=True, text=True, timeout=30, **options)
+    return subprocess.run([BIN / "inferd", *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
 
 
 def write(folder, keys, more=""):
@@ -165,13 +165,13 @@ def test_the_defaults_can_be_printed_without_a_file(tmp_path):
 def test_output_that_cannot_be_written_is_a_failure(tmp_path, arguments):
     config = write(tmp_path, f"keys:\n- {{name: a, sha256: {FOO}}}\n")
     with open("/dev/full", "w") as full:
-        result = subprocess.run([BIN / "inferd", "--config", config, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30)
+        result = subprocess.run([BIN / "inferd", "--config", config, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert result.returncode == 1 and result.stderr.startswith("inferd: "), result.stderr
 
 
 @pytest.mark.parametrize("program", ["inferd", "inferctl", "inferd-gateway", "inferd-worker"])
 def test_usage_errors_begin_with_the_program(program):
-    result = subprocess.run([BIN / program, "--nonsense"], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([BIN / program, "--nonsense"], capture_output=True, text=True, timeout=60)
     assert result.returncode == 2 and result.stderr.startswith(f"{program}: ") and "nonsense" in result.stderr, result.stderr
 
 
@@ -181,7 +181,7 @@ def test_a_gateway_names_a_descriptor_that_it_cannot_listen_on(tmp_path, descrip
     with socket.socket() as unused:
         number = str(unused.fileno()) if descriptor == "socket" else descriptor
         result = subprocess.run([BIN / "inferd-gateway", "--config", config, "--http-fd", number], stdin=subprocess.DEVNULL,
-                                pass_fds=[unused.fileno()], capture_output=True, text=True, timeout=30)
+                                pass_fds=[unused.fileno()], capture_output=True, text=True, timeout=60)
     error = json.loads(result.stderr.splitlines()[-1])
     assert result.returncode == 1 and error["level"] == "error", result.stderr
     assert error["reason"].startswith(f"--http-fd {number}: ") and words in error["reason"], error

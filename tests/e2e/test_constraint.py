@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import grpc
 import jsonschema
@@ -182,11 +181,9 @@ BAD = [
 
 @pytest.mark.parametrize("fields,param,message", BAD, ids=[f"{i}-{case[1]}" for i, case in enumerate(BAD)])
 def test_what_cannot_be_honoured_is_refused(client, fields, param, message):
-    started = time.monotonic()
     with pytest.raises(openai.BadRequestError) as error:
         ask(client, **fields)
     assert error.value.param == param and message in error.value.message
-    assert time.monotonic() - started < 20
 
 
 def test_bombs_end_with_an_error_and_leave_the_worker_alive(client):

@@ -24,7 +24,7 @@ def test_a_request_under_which_two_workers_die_is_refused_and_others_go_on(tmp_p
         client = threading.Thread(target=lambda: answers.append(ask(daemon.http_port, "/v1/completions", body)))
         client.start()
         for _ in range(2):
-            wait_for(lambda: metric(daemon, 'inferd_requests_running{model="smollm2"') == 1, 30, "the request")
+            wait_for(lambda: metric(daemon, 'inferd_requests_running{model="smollm2"') == 1, 60, "the request")
             pid = worker_of(daemon, "smollm2")["pid"]
             os.kill(pid, 9)
             wait_for_new(daemon, "smollm2", pid)
@@ -84,7 +84,7 @@ def test_requests_that_wait_in_a_queue_are_not_blamed_for_deaths(tmp_path, model
             client.start()
         # All but one wait in the worker when it dies first, and in the gateway after that.
         for waiting in (7, 0, 0):
-            wait_for(lambda: metric(daemon, "inferd_requests_running{") == 1 and metric(daemon, "inferd_requests_waiting{") >= waiting, 30, "the requests")
+            wait_for(lambda: metric(daemon, "inferd_requests_running{") == 1 and metric(daemon, "inferd_requests_waiting{") >= waiting, 60, "the requests")
             pid = worker_of(daemon, "smollm2")["pid"]
             os.kill(pid, 9)
             wait_for_new(daemon, "smollm2", pid)
@@ -104,7 +104,7 @@ def test_a_worker_that_crashes_again_and_again_fails_and_can_be_loaded(tmp_path,
             os.kill(pid, 9)
             if left > 0:
                 wait_for_new(daemon, "smollm2", pid)
-        worker = wait_for(lambda: worker_of(daemon, "smollm2")["state"] == "FAILED" and worker_of(daemon, "smollm2"), 30, "FAILED")
+        worker = wait_for(lambda: worker_of(daemon, "smollm2")["state"] == "FAILED" and worker_of(daemon, "smollm2"), 60, "FAILED")
         assert worker["restarts"] == 2 and worker["exits"] == {"signal": 3} and "signal 9" in worker["last_error"]
         status, body = daemon.get("/ready")
         assert status == 503 and {"smollm2": "FAILED", "tiny": "READY"}.items() <= {

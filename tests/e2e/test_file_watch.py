@@ -62,7 +62,7 @@ def test_what_is_configured_happens(tmp_path, tiny_path, choice):  # noqa: F811
         overwrite(path, b"\0")
         wait_for(lambda: said(daemon, "overwritten in place"), 60, "the warning")
         if choice == "refuse":
-            wait_for(lambda: ask(daemon)[0] == 503, 30, "the refusal")
+            wait_for(lambda: ask(daemon)[0] == 503, 60, "the refusal")
         else:
             assert ask(daemon)[0] == 200 and worker_of(daemon, "tiny")["pid"] == before["pid"]
 

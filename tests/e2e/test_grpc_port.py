@@ -63,7 +63,7 @@ def test_user_text_cannot_forge_control_tokens(stub, protos):
 ])
 def test_errors_have_canonical_codes(stub, protos, fields, code, word):
     with pytest.raises(grpc.RpcError) as caught:
-        list(stub.Generate(protos.inference.GenerateRequest(**fields), timeout=30))
+        list(stub.Generate(protos.inference.GenerateRequest(**fields), timeout=60))
     assert caught.value.code() == code and word in caught.value.details()
 
 

@@ -132,7 +132,7 @@ def test_status_and_models(daemon):
     (["fly"], 2, ["fly"]), ([], 2, ["subcommand"]), (["chat", "--temperature", "9"], 2, ["temperature"]),
 ])
 def test_mistakes_are_explained(arguments, code, words):
-    result = subprocess.run([BIN / "inferctl", *arguments], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([BIN / "inferctl", *arguments], capture_output=True, text=True, timeout=60)
     assert result.returncode == code
     for word in words:
         assert word in result.stderr
@@ -156,18 +156,18 @@ def test_top_shows_what_each_worker_does(daemon):
 
 
 def test_configuration_prints_and_checks(daemon, tmp_path):
-    printed = subprocess.run([BIN / "inferd", "--print-config", "--config", daemon.config_path], capture_output=True, text=True, timeout=30)
+    printed = subprocess.run([BIN / "inferd", "--print-config", "--config", daemon.config_path], capture_output=True, text=True, timeout=60)
     assert printed.returncode == 0 and "smollm2" in printed.stdout and "prefill_tokens" in printed.stdout
     again = tmp_path / "again.yaml"
     again.write_text(printed.stdout)
-    checked = subprocess.run([BIN / "inferd", "--check", "--config", again], capture_output=True, text=True, timeout=30)
+    checked = subprocess.run([BIN / "inferd", "--check", "--config", again], capture_output=True, text=True, timeout=60)
     assert checked.returncode == 0, checked.stderr
-    reprinted = subprocess.run([BIN / "inferd", "--print-config", "--config", again], capture_output=True, text=True, timeout=30)
+    reprinted = subprocess.run([BIN / "inferd", "--print-config", "--config", again], capture_output=True, text=True, timeout=60)
     assert reprinted.stdout == printed.stdout
 
 
 def test_version_names_the_kernels():
-    result = subprocess.run([BIN / "inferd", "--version"], capture_output=True, text=True, timeout=30)
+    result = subprocess.run([BIN / "inferd", "--version"], capture_output=True, text=True, timeout=60)
     assert result.returncode == 0 and re.search(r"reference|avx2|avxvnni|avx512|neon", result.stdout), result.stdout
 
 

@@ -68,7 +68,7 @@ def test_an_address_that_tries_keys_must_wait(tmp_path, model_path):
         with grpc.insecure_channel(daemon.grpc) as channel:
             for _ in range(20):
                 with pytest.raises(grpc.RpcError) as caught:
-                    channel.unary_unary("/inferd.v1.Inference/ListModels")(b"", metadata=[("authorization", "Bearer x")], timeout=30)
+                    channel.unary_unary("/inferd.v1.Inference/ListModels")(b"", metadata=[("authorization", "Bearer x")], timeout=60)
                 codes.append(caught.value.code())
         assert grpc.StatusCode.RESOURCE_EXHAUSTED in codes
         assert daemon.get("/v1/models", bearer("all"))[0] == 200, "it was right from there before"

@@ -173,7 +173,7 @@ def test_cancelled_stream_frees_the_engine(daemon, client):
     stream = ask(client, stream=True, max_tokens=2000, messages=[{"role": "user", "content": "Write a very long story."}])
     next(iter(stream))
     stream.close()
-    wait_for(lambda: metric(daemon, "inferd_requests_running") == 0, 5, "the end of the cancelled generation")
+    wait_for(lambda: metric(daemon, "inferd_requests_running") == 0, 60, "the end of the cancelled generation")
 
 
 def metric(daemon, name):

@@ -192,7 +192,7 @@ def test_disconnect_cancels_the_worker(gateway, client):
     stream = client.chat.completions.create(model="chat", messages=ask("tokens=100000 delay_us=1000"), stream=True)
     next(iter(stream))
     stream.close()
-    wait_for(lambda: cancelled() != before, 10, "the worker's call ended")
+    wait_for(lambda: cancelled() != before, 60, "the worker's call ended")
 
 
 def test_disconnect_before_the_answer_cancels_too(gateway):
@@ -201,7 +201,7 @@ def test_disconnect_before_the_answer_cancels_too(gateway):
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Request-Id: gone-1\r\n"
     connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
     active = lambda: 'inferd_requests_active{model="chat"} 1' in gateway.metrics()
-    wait_for(active, 10, "the request runs")
+    wait_for(active, 60, "the request runs")
     connection.close()
     assert gateway.request_line("gone-1")["client_gone"]
 
@@ -318,16 +318,16 @@ def test_sigterm_lets_streams_finish(tmp_path):
         text = next(iter(stream)).choices[0].delta.content
         gateway.process.terminate()
         refused = lambda: socket.socket().connect_ex(("127.0.0.1", gateway.http_port)) != 0
-        wait_for(refused, 10, "new connections are refused")
+        wait_for(refused, 60, "new connections are refused")
         text += "".join(chunk.choices[0].delta.content or "" for chunk in stream)
         assert text == words(40)
-        assert gateway.process.wait(10) == 0
+        assert gateway.process.wait(60) == 0
 
 
 def test_ends_with_its_supervisor(tmp_path):
     with Gateway(tmp_path) as gateway:
         os.close(gateway.write_end)
-        assert gateway.process.wait(2) != 0
+        assert gateway.process.wait(60) != 0
         gateway.write_end = os.dup(gateway.lifeline)
 
 

@@ -66,7 +66,7 @@ def test_a_model_is_loaded_at_its_first_request_and_unloaded_when_idle(tmp_path,
             thread.join()
         assert [status for status, _ in results] == [200] * 8
         assert len({json.dumps(body["choices"]) for _, body in results}) == 1
-        wait_for(lambda: worker_of(daemon, "smollm2")["state"] == "UNLOADED" and "inferd-worker" not in daemon.children(), 30, "the idle model's end")
+        wait_for(lambda: worker_of(daemon, "smollm2")["state"] == "UNLOADED" and "inferd-worker" not in daemon.children(), 60, "the idle model's end")
         assert daemon.is_ready()
         status, vectors = daemon.post("/v1/embeddings", {"model": "smollm2", "input": "Hello"})
         assert status == 200 and vectors["data"], vectors
@@ -124,12 +124,12 @@ def test_a_canary_that_fails_is_taken_back(tmp_path, tiny_path, broken_path):  #
                 versions.setdefault(user, set()).add(body["system_fingerprint"])
         assert all(len(seen) == 1 for seen in versions.values())
         assert len(set.union(*versions.values())) == 2
-        canary = wait_for(lambda: [c for c in daemon.status()["canaries"] if c["requests"] > 0], 10, "reports")[0]
+        canary = wait_for(lambda: [c for c in daemon.status()["canaries"] if c["requests"] > 0], 60, "reports")[0]
         assert canary["versions"] == [2] and canary["errors"] == 0
         assert "taken back when error_rate>0.2" in daemon.inferctl("status").stdout
         for user in range(40):
             complete(daemon, "tiny", [1, BROKEN_TOKEN], user=f"user {user}")
-        wait_for(lambda: daemon.status()["rollbacks"] == 1, 10, "the rollback")
+        wait_for(lambda: daemon.status()["rollbacks"] == 1, 60, "the rollback")
         weights = {worker["version"]: worker["weight"] for worker in daemon.status()["workers"]}
         assert weights == {1: 100, 2: 0}
         assert "requests failed" in daemon.status()["last_rollback"]
@@ -193,7 +193,7 @@ def test_admin_over_tcp_needs_a_certificate(tmp_path, tiny_path, certificates): 
     for change, words in (({"certificate": str(tmp_path / "none.pem")}, "admin_tls.certificate"), ({"key": str(daemon.config_path)}, "admin_tls.key")):
         config["admin_tls"] = {**tls, **change}
         daemon.config_path.write_text(json.dumps(config))
-        result = subprocess.run([BIN / "inferd", "--config", daemon.config_path], capture_output=True, text=True, timeout=30)
+        result = subprocess.run([BIN / "inferd", "--config", daemon.config_path], capture_output=True, text=True, timeout=60)
         assert result.returncode in (1, 2) and words in result.stderr, result.stderr
 
 

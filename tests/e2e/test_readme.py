@@ -82,9 +82,9 @@ def test_the_unit_is_sound(tmp_path):
 
 def test_help_of_each_program_says_what_it_is():
     for program in ("inferd", "inferd-gateway", "inferd-worker", "inferctl", "inferd-model"):
-        result = subprocess.run([BIN / program, "--help"], capture_output=True, text=True, timeout=30)
+        result = subprocess.run([BIN / program, "--help"], capture_output=True, text=True, timeout=60)
         assert result.returncode == 0 and program in result.stdout, program
-        assert subprocess.run([BIN / program, "--no-such-option"], capture_output=True, timeout=30).returncode == 2, program
+        assert subprocess.run([BIN / program, "--no-such-option"], capture_output=True, timeout=60).returncode == 2, program
 
 
 def test_links_lead_somewhere():

@@ -52,7 +52,7 @@ def test_a_draft_model_that_does_not_fit_is_refused(tmp_path, model_path, protos
     missing = {"kind": "draft", "draft_path": str(tmp_path / "none.gguf")}
     with Worker(tmp_path, model_path, protos, speculation=missing, start=False) as worker:
         worker.start()
-        assert worker.process.wait(30) == 3
+        assert worker.process.wait(60) == 3
         assert f"speculation.draft_path: {tmp_path}/none.gguf" in worker.report_text()
 
 

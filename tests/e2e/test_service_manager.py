@@ -46,7 +46,7 @@ def test_the_service_manager_hears_of_every_step(tmp_path, model_path, manager):
         assert manager.await_message("READY")["READY"] == "1"
         daemon.process.send_signal(signal.SIGTERM)
         assert manager.await_message("STOPPING")["STOPPING"] == "1"
-        assert daemon.process.wait(30) == 0
+        assert daemon.process.wait(60) == 0
 
 
 def test_children_do_not_speak_for_the_daemon(tmp_path, model_path, manager):
@@ -65,7 +65,7 @@ def test_a_daemon_that_cannot_start_is_never_ready(tmp_path, model_path, manager
         holder.bind(("127.0.0.1", daemon.http_port))
         holder.listen()
         daemon.start(ready=False)
-        assert daemon.process.wait(30) == 1
+        assert daemon.process.wait(60) == 1
     manager.socket.settimeout(0)
     with pytest.raises(BlockingIOError):
         manager.await_message("READY")

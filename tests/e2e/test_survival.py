@@ -39,7 +39,7 @@ def test_every_kind_of_request_survives_kills_and_a_swap_beyond_its_drain(tmp_pa
         # Answers that come whole, too: without a token between two deaths a request counts as the one to blame.
         wait_for(lambda: metric(daemon, "inferd_requests_resumed_total") >= moved, 60, "tokens for those that come whole")
         assert daemon.inferctl("swap", "mix", "--drain", "100ms").returncode == 0
-        wait_for(lambda: len(daemon.status()["workers"]) == 1, 20, "the old worker's end")
+        wait_for(lambda: len(daemon.status()["workers"]) == 1, 60, "the old worker's end")
         let_all_get_on()
         kill()
         mixture.check()
@@ -71,7 +71,7 @@ def run_beyond_a_drain(daemon, protos, change):
     threads = [threading.Thread(target=call_grpc), *(threading.Thread(target=call, args=(stream,)) for stream in (True, False))]
     for thread in threads:
         thread.start()
-    wait_for(lambda: metric(daemon, "inferd_requests_running{") == len(threads), 20, "running requests")
+    wait_for(lambda: metric(daemon, "inferd_requests_running{") == len(threads), 60, "running requests")
     change()
     for thread in threads:
         thread.join(120)
