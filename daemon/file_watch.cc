@@ -10,6 +10,12 @@ constexpr Milliseconds kInterval{2000};
 
 bool SameFile(const FileIdentity& a, const FileIdentity& b) { return a.device == b.device && a.inode == b.inode; }
 
+std::string_view ChangeOf(const FileIdentity& loaded, const absl::StatusOr<FileIdentity>& now) {
+  if (!now.ok()) return "missing";
+  if (*now == loaded) return "";
+  return SameFile(*now, loaded) ? "overwritten" : "replaced";
+}
+
 }  // namespace
 
 FileVerdict JudgeFile(const FileIdentity& loaded, bool failed, const absl::StatusOr<FileIdentity>& now,
@@ -63,9 +69,10 @@ void FileWatch::Look() {
 void FileWatch::Judge(const Found& found) {
   if (operations_.busy()) return;  // which may be about these very files
   for (const auto& [key, now] : found) {
-    const Model* const model = fleet_.Find(key.first);
-    const ModelVersion* const version = model == nullptr ? nullptr : model->Find(key.second);
+    Model* const model = fleet_.Find(key.first);
+    ModelVersion* const version = model == nullptr ? nullptr : model->Find(key.second);
     if (version == nullptr || !version->routed) continue;
+    version->file_change = ChangeOf(version->file, now);
     const bool failed = version->process->state() == WorkerState::kFailed;
     if (!failed && !version->ready()) continue;
     const FileVerdict verdict = JudgeFile(version->file, failed, now, seen_[key]);

@@ -324,6 +324,7 @@ void Fleet::FillStatus(const ModelVersion& version, v1::WorkerStatus& status) {
   status.set_state(StateOf(version));
   status.set_pid(std::max(0, process.pid()));
   status.set_path(version.options.path);
+  status.set_file_change(version.file_change);
   status.set_restarts(process.restarts());
   status.set_last_error(process.last_error());
   status.set_last_exit(std::string(NameOf(process.last_exit())));

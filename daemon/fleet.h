@@ -39,6 +39,8 @@ struct ModelVersion {
   // In the routing table, with this share (0..100, relative to the other versions).
   bool routed = false;
   uint32_t weight = 0;
+  // How the file differs from `file` since it was last looked at, as WorkerStatus tells it.
+  std::string file_change;
   // Out of the routes for good: forgotten as soon as its process has ended.
   bool retired = false;
   // What it said when it first became ready; a restarted process must say the same.

@@ -158,13 +158,17 @@ std::string StatusTable(const v1::StatusResponse& status, WallTime now) {
   }
   std::vector<Row> rows = {
       {"MODEL", "VERSION", "STATE", "FOR", "WEIGHT", "PID", "RESTARTS", "READY AFTER", "FINGERPRINT", "ALIASES"}};
-  std::string errors;
+  std::string errors, changes;
   for (const v1::WorkerStatus& worker : status.workers()) {
     rows.push_back(WorkerRow(worker, now_seconds));
+    if (!worker.file_change().empty())
+      changes +=
+          fmt::format("{}@{}: {} is {}\n", worker.model(), worker.version(), worker.path(), worker.file_change());
     if (worker.last_error().empty()) continue;
     errors += fmt::format("{}@{}: {}\n", worker.model(), worker.version(), worker.last_error());
   }
   out += rows.size() > 1 ? "\n" + Table(rows) : "\nno models\n";
+  if (!changes.empty()) out += "\nmodel files that are no longer what was loaded:\n" + changes;
   if (!status.gateway().last_error().empty()) errors += fmt::format("gateway: {}\n", status.gateway().last_error());
   if (!errors.empty()) out += "\nlast errors:\n" + errors;
   return Printable(out);

@@ -26,6 +26,8 @@ v1::StatusResponse Sample() {
   worker.set_state("BACKOFF");
   worker.set_backoff_ms(250);
   worker.set_last_error("killed\x1b[31m by\r signal 9");
+  worker.set_path("/m/chat.gguf");
+  worker.set_file_change("replaced");
   worker.add_aliases("default");
   (*worker.mutable_exits())["signal"] = 2;
   v1::CanaryStatus& canary = *status.add_canaries();
@@ -52,6 +54,7 @@ TEST(StatusTable, ShowsStatesAgesAndErrors) {
   EXPECT_THAT(text, HasSubstr("up 2h 1m"));
   EXPECT_THAT(text, HasSubstr("BACKOFF 250 ms"));
   EXPECT_THAT(text, HasSubstr("chat@3: killed"));
+  EXPECT_THAT(text, HasSubstr("chat@3: /m/chat.gguf is replaced"));
 }
 
 TEST(StatusTable, CannotDriveTheTerminal) {

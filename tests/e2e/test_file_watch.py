@@ -65,6 +65,8 @@ def test_what_is_configured_happens(tmp_path, tiny_path, choice):  # noqa: F811
             wait_for(lambda: ask(daemon)[0] == 503, 60, "the refusal")
         else:
             assert ask(daemon)[0] == 200 and worker_of(daemon, "tiny")["pid"] == before["pid"]
+            assert worker_of(daemon, "tiny")["file_change"] == "overwritten"
+            assert f"tiny@{before['version']}: {path} is overwritten" in daemon.inferctl("status").stdout
 
 
 def test_a_file_that_is_replaced_waits_for_a_reload(tmp_path, tiny_path):  # noqa: F811
@@ -76,8 +78,10 @@ def test_a_file_that_is_replaced_waits_for_a_reload(tmp_path, tiny_path):  # noq
         os.rename(tmp_path / "next.gguf", path)
         wait_for(lambda: said(daemon, "a reload serves the new one"), 60, "the note")
         assert worker_of(daemon, "tiny")["pid"] == before["pid"] and ask(daemon)[1]["choices"] == answer
+        assert worker_of(daemon, "tiny")["file_change"] == "replaced"
         assert daemon.inferctl("reload").returncode == 0
         assert worker_of(daemon, "tiny")["version"] == before["version"] + 1
+        assert not worker_of(daemon, "tiny").get("file_change")
 
 
 def test_a_failed_model_serves_when_its_file_comes(tmp_path, tiny_path):  # noqa: F811
