@@ -85,9 +85,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
     return InvalidArgument("speculation.kind: {} {}, expected off", spec.architecture,
                            spec.encoder ? "generates nothing" : "has a recurrent state, which takes no guesses back");
   }
-  const std::string& isa = device->options().isa;
-  const kernels::Kernels* kernels = kernels::SelectKernels(isa.empty() ? nullptr : isa.c_str());
-  if (kernels == nullptr) return InvalidArgument("isa: {} is not a kernel variant that this CPU runs", isa);
+  const kernels::Kernels& kernels = device->host_kernels();
   const int64_t context = device->options().context_tokens;
   const RequestLimits limits{.vocabulary_size = vocabulary.size,
                              .end_of_generation = Sorted(vocabulary.end_of_generation),
@@ -99,7 +97,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
   }
   vocabulary.end_of_generation = limits.end_of_generation;
   return std::unique_ptr<Engine>(
-      new Engine(std::move(device), std::move(vocabulary), options, limits, *kernels, clock, std::move(draft)));
+      new Engine(std::move(device), std::move(vocabulary), options, limits, kernels, clock, std::move(draft)));
 }
 
 Engine::Engine(std::unique_ptr<device::Device> device, Vocabulary vocabulary, const EngineOptions& options,

@@ -7,6 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "config/base/status.h"
+#include "engine/device/create.h"
 #include "engine/generation/refusal.h"
 #include "engine/generation/transcript.h"
 #include "engine/model/testing_model.h"
@@ -48,12 +49,13 @@ class EngineTest : public testing::Test {
   void Create(EngineOptions options, std::string bytes = model::TestingModel::Llama().Bytes()) {
     bytes_ = std::move(bytes);
     model_ = *model::LoadBytes(bytes_);
-    device::DeviceOptions device{.threads = 1, .context_tokens = 256, .cache = {.bytes = cache_bytes_}};
+    device::DeviceOptions device{.context_tokens = 256, .cache = {.bytes = cache_bytes_}};
     SizeDevice(options, model_->spec(), device);
     Vocabulary vocabulary{.size = model_->vocabulary_size(), .end_of_generation = {}, .token_bytes = [](int32_t, bool) {
                             return std::string("x");
                           }};
-    engine_ = *Engine::Create(*device::Device::Create(model_, device), std::move(vocabulary), options);
+    engine_ =
+        *Engine::Create(*device::CreateDevice(model_, device, {.cpu = {.threads = 1}}), std::move(vocabulary), options);
   }
   absl::Status Submit(Reader& reader, uint32_t max_tokens = 4, RequestId* id = nullptr) {
     auto submitted = engine_->Submit({.prompt = {5, 6, 7}, .max_tokens = max_tokens}, reader.queue);

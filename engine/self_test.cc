@@ -51,7 +51,8 @@ absl::StatusOr<double> TimePass(device::Device& device, int64_t length) {
   ASSIGN_OR_RETURN(forward::ForwardResult result,
                    encoder ? forward::ForwardHidden(device, {&step, 1}) : forward::Forward(device, {&step, 1}));
   for (int64_t row = 0; row < result.rows(); ++row) {
-    for (const float value : result.Row(row)) {
+    ASSIGN_OR_RETURN(const std::span<const float> values, result.Row(row));
+    for (const float value : values) {
       if (!std::isfinite(value)) return FailedPrecondition("model: a forward pass gives numbers that are not finite");
     }
   }

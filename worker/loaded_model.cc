@@ -11,6 +11,7 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/options.h"
+#include "engine/device/create.h"
 #include "engine/generation/refusal.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"
@@ -50,15 +51,11 @@ engine::EngineOptions EngineOptionsOf(const config::ModelOptions& options) {
           .speculation = {.max_tokens = options.speculation.max_tokens, .max_batch = options.speculation.max_batch}};
 }
 
-device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const std::string& isa,
-                                      const model::Model& model) {
+device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const model::Model& model) {
   const int64_t trained = model.context_length();
   device::DeviceOptions device{
-      .threads = static_cast<int32_t>(options.threads),
       .context_tokens = options.context == 0 ? trained : std::min<int64_t>(options.context, trained),
-      .cache = {.bytes = options.kv_cache.bytes, .type = CacheTypeOf(options.kv_cache.type)},
-      .blas = options.engine.blas,
-      .isa = isa};
+      .cache = {.bytes = options.kv_cache.bytes, .type = CacheTypeOf(options.kv_cache.type)}};
   engine::SizeDevice(EngineOptionsOf(options), model.spec(), device);
   return device;
 }
@@ -89,14 +86,12 @@ absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, c
     loaded.draft_file_bytes = file->size_bytes();
   }
   device::DeviceOptions device{
-      .threads = static_cast<int32_t>(options.threads),
       .context_tokens =
           std::min<int64_t>(options.context == 0 ? model->context_length() : options.context, model->context_length()),
       .cache = {.bytes = options.kv_cache.bytes / config::kDraftPoolDivisor,
-                .type = CacheTypeOf(options.kv_cache.type)},
-      .isa = isa};
+                .type = CacheTypeOf(options.kv_cache.type)}};
   engine::SizeDraftDevice(EngineOptionsOf(options), device);
-  return device::Device::Create(model, device);
+  return device::CreateDevice(model, device, {.cpu = {.threads = static_cast<int32_t>(options.threads), .isa = isa}});
 }
 
 absl::Status LoadTemplate(LoadedModel& loaded) {
@@ -188,7 +183,10 @@ absl::StatusOr<OpenedModel> OpenModel(const config::ModelOptions& options, const
   ASSIGN_OR_RETURN(loaded.tokenizer, tokenizer::Tokenizer::Create(*loaded.file));
   // A limit that the file's texts pass is the file's fault and not a lack of memory.
   RETURN_IF_ERROR(engine::ToPermanent(CheckTexts(loaded)));
-  ASSIGN_OR_RETURN(opened.device, device::Device::Create(loaded.model, DeviceOptionsOf(options, isa, *loaded.model)));
+  const device::CpuOptions cpu{
+      .threads = static_cast<int32_t>(options.threads), .blas = options.engine.blas, .isa = isa};
+  ASSIGN_OR_RETURN(opened.device,
+                   device::CreateDevice(loaded.model, DeviceOptionsOf(options, *loaded.model), {.cpu = cpu}));
   if (options.speculation.kind == config::SpeculationKind::kDraft) {
     absl::StatusOr<std::unique_ptr<device::Device>> draft = LoadDraft(loaded, isa);
     if (!draft.ok()) return DraftError(options, draft.status());

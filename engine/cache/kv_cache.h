@@ -25,6 +25,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/cache/page_memory.h"
 #include "engine/cache/saved_prefixes.h"
 #include "kernels/kernels.h"
 
@@ -38,17 +39,6 @@ struct CacheOptions {
   // number.
   int64_t step_tokens = 0;
   bool prefix_reuse = true;
-};
-
-// What a model needs, derived from its specification.
-struct CacheLayout {
-  struct Group {
-    int64_t window = 0;  // tokens that a query sees, itself among them; 0: all
-    std::vector<int32_t> layers;
-  };
-  std::vector<Group> groups;
-  std::vector<int64_t> page_bytes;   // [layers] of one page of one layer; 0 without K and V
-  std::vector<int64_t> state_bytes;  // [layers] of recurrent state of one sequence; 0 without
 };
 
 // Sequences that differ in any of these never share a page.
@@ -70,22 +60,31 @@ struct CacheStats {
 
 class KvCache;
 
-// One sequence's page tables. Destroying it gives its pages back. It must not outlive its cache.
+// One sequence's page tables: numbers of pages, whose memory a device has (page_memory.h). Destroying it gives its
+// pages back. It must not outlive its cache.
 class Sequence {
  public:
   virtual ~Sequence() = default;
   virtual int64_t length() const = 0;    // tokens whose K and V (or state) are in the cache
   virtual int64_t reserved() const = 0;  // tokens that fit into the pages held, from 0
-  // [ceil(reserved / 64)] pointers, one layer's page of each 64 tokens; nullptr where the window has passed.
-  virtual const void* const* pages(int32_t layer) const = 0;
-  virtual void* state(int32_t layer) const = 0;  // recurrent state of this layer, zero at position 0
+  // [ceil(reserved / 64)] the group's page of each 64 tokens; -1 where the window has passed.
+  virtual std::span<const int32_t> pages(int32_t group) const = 0;
+  // How many of them, from the first on, are the same as when tokens were last committed, but for those that the window
+  // has passed since.
+  virtual int64_t known_pages(int32_t group) const = 0;
+  virtual int32_t slot() const = 0;     // of recurrent state, zero at position 0; -1: the model has none
+  virtual uint64_t number() const = 0;  // no other sequence of the cache has or had it
 };
 
 class KvCache {
  public:
-  // INVALID_ARGUMENT if not even one page of each group fits into options.bytes.
-  static absl::StatusOr<std::unique_ptr<KvCache>> Create(CacheLayout layout, const CacheOptions& options);
+  // INVALID_ARGUMENT if not even one page of each group fits into options.bytes. The memory, which is created here,
+  // must outlive the cache.
+  static absl::StatusOr<std::unique_ptr<KvCache>> Create(CacheLayout layout, const CacheOptions& options,
+                                                         PageMemory& memory);
   virtual ~KvCache() = default;
+
+  virtual int32_t groups() const = 0;  // of layers, which have pages of their own
 
   // RESOURCE_EXHAUSTED. Without `keep`, nothing that it computes is kept for reuse.
   virtual absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key, bool keep = true) = 0;

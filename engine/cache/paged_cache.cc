@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "config/base/status.h"
@@ -16,42 +15,37 @@ namespace {
 constexpr int64_t kPage = kernels::kPageTokens;
 constexpr int64_t kSnapshotSlots = 16;  // states kept for reuse, beside those of live sequences
 int64_t PagesFor(int64_t tokens) { return (tokens + kPage - 1) / kPage; }
-int64_t Align64(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(CacheLayout layout, const CacheOptions& options) {
-  return PagedCache::Create(std::move(layout), options);
+absl::StatusOr<std::unique_ptr<KvCache>> KvCache::Create(CacheLayout layout, const CacheOptions& options,
+                                                         PageMemory& memory) {
+  return PagedCache::Create(std::move(layout), options, memory);
 }
 
-absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layout, const CacheOptions& options) {
+absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layout, const CacheOptions& options,
+                                                               PageMemory& memory) {
   SipKey secret;
   if (getrandom(secret.data(), sizeof(secret), 0) != sizeof(secret)) return FromErrno(errno, "getrandom");
-  auto cache = std::unique_ptr<PagedCache>(new PagedCache(secret));
+  auto cache = std::unique_ptr<PagedCache>(new PagedCache(secret, memory));
   cache->options_ = options;
-  for (int64_t bytes : layout.state_bytes) {
-    cache->state_offset_.push_back(cache->slot_bytes_);
-    cache->slot_bytes_ += Align64(bytes);
-  }
+  cache->slot_bytes_ = SlotBytes(layout);
   const int64_t slots = options.max_sequences + (options.prefix_reuse ? kSnapshotSlots : 0);
   const int64_t state_bytes = slots * cache->slot_bytes_;
   if (state_bytes > static_cast<int64_t>(options.bytes)) {
     return InvalidArgument("kv_cache.bytes: {} is too small, the recurrent state of {} sequences takes {}",
                            options.bytes, options.max_sequences, state_bytes);
   }
-  ASSIGN_OR_RETURN(cache->states_, Mapping::Create(state_bytes));
   if (cache->slot_bytes_ > 0) {
     for (int64_t slot = slots - 1; slot >= 0; --slot) cache->free_slots_.push_back(static_cast<int32_t>(slot));
   }
 
   int64_t block_bytes = 0, smallest = 0;
-  for (int64_t bytes : layout.page_bytes) block_bytes = std::max(block_bytes, Align64(bytes));
+  for (int64_t bytes : layout.page_bytes) block_bytes = std::max(block_bytes, AlignPart(bytes));
   std::vector<int32_t> layers_of_group;
-  cache->layer_in_group_.assign(layout.page_bytes.size(), -1);
   for (const CacheLayout::Group& group : layout.groups) {
     layers_of_group.push_back(static_cast<int32_t>(group.layers.size()));
     smallest += static_cast<int64_t>(group.layers.size()) * block_bytes;
-    for (size_t i = 0; i < group.layers.size(); ++i) cache->layer_in_group_[group.layers[i]] = static_cast<int32_t>(i);
   }
   const int64_t page_bytes = static_cast<int64_t>(options.bytes) - state_bytes;
   if (smallest > page_bytes) {
@@ -59,7 +53,11 @@ absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layou
                            smallest + state_bytes);
   }
   cache->layout_ = std::move(layout);
-  ASSIGN_OR_RETURN(cache->store_, PageStore::Create(std::move(layers_of_group), block_bytes, page_bytes));
+  cache->size_ = {.blocks = block_bytes == 0 ? 0 : page_bytes / block_bytes,
+                  .block_bytes = block_bytes,
+                  .slots = cache->slot_bytes_ == 0 ? 0 : slots};
+  RETURN_IF_ERROR(memory.Create(cache->layout_, cache->size_));
+  cache->store_ = std::make_unique<PageStore>(memory, std::move(layers_of_group), cache->size_.blocks);
   return cache;
 }
 
@@ -69,8 +67,9 @@ PagedSequence::PagedSequence(PagedCache& cache, const PrefixKey& key)
     : cache_(cache),
       chain_(cache.index_.Root(key)),
       pages_(cache.groups()),
-      pointers_(cache.layout_.page_bytes.size()),
-      dropped_(cache.groups(), 0) {
+      known_(cache.groups(), 0),
+      dropped_(cache.groups(), 0),
+      number_(cache.sequences_made_++) {
   ++cache_.stats_.sequences;
 }
 
@@ -79,20 +78,11 @@ PagedSequence::~PagedSequence() {
   --cache_.stats_.sequences;
 }
 
-void* PagedSequence::state(int32_t layer) const {
-  if (cache_.layout_.state_bytes[layer] == 0) return nullptr;
-  return cache_.Slot(slot_) + cache_.state_offset_[layer];
-}
-
 void PagedSequence::SetPage(int32_t group, int64_t index, int32_t page) {
   std::vector<int32_t>& table = pages_[group];
   if (index == static_cast<int64_t>(table.size())) table.push_back(-1);
   table[index] = page;
-  for (int32_t layer : cache_.layout_.groups[group].layers) {
-    std::vector<const void*>& pointers = pointers_[layer];
-    if (index == static_cast<int64_t>(pointers.size())) pointers.push_back(nullptr);
-    pointers[index] = page < 0 ? nullptr : cache_.store_->Block(page, cache_.layer_in_group_[layer]);
-  }
+  if (page >= 0) known_[group] = std::min(known_[group], index);
 }
 
 absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::NewSequence(const PrefixKey& key, bool keep) {
@@ -104,7 +94,7 @@ absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::NewSequence(const PrefixKe
   if (recurrent()) {
     sequence->slot_ = TakeSlot();
     CHECK(sequence->slot_ >= 0);
-    std::memset(Slot(sequence->slot_), 0, slot_bytes_);
+    memory_.ZeroState(sequence->slot_);
   }
   return sequence;
 }
@@ -151,7 +141,7 @@ absl::Status PagedCache::Reserve(Sequence& sequence, int64_t tokens) {
     if (SharesPartialPage(s, group)) {
       const int64_t partial = s.length_ / kPage;
       const int32_t copy = store_->Allocate(group);
-      store_->CopyPage(table[partial], copy);
+      memory_.Copy(table[partial], copy);
       store_->Unreference(table[partial]);
       s.SetPage(group, partial, copy);
     }
@@ -191,6 +181,7 @@ void PagedCache::Commit(Sequence& sequence, std::span<const int32_t> tokens) {
     ++s.length_;
   }
   if (end / kPage > begin / kPage) index_.TouchChain(s.chain_);
+  for (int32_t group = 0; group < groups(); ++group) s.known_[group] = static_cast<int64_t>(s.pages_[group].size());
   DropPassedPages(s);
 }
 
@@ -241,7 +232,7 @@ absl::StatusOr<std::unique_ptr<Sequence>> PagedCache::Fork(const Sequence& seque
       s.SetPage(group, i, page);
     }
   }
-  if (recurrent()) std::memcpy(Slot(s.slot_), Slot(from.slot_), slot_bytes_);
+  if (recurrent()) memory_.CopyState(from.slot_, s.slot_);
   return copy;
 }
 
@@ -278,8 +269,8 @@ int64_t PagedCache::BlocksFor(int64_t tokens) const {
 CacheStats PagedCache::Stats() const {
   CacheStats stats = stats_;
   stats.blocks_total = store_->total_blocks();
-  stats.block_bytes = store_->block_bytes();
-  stats.state_bytes = states_.bytes();
+  stats.block_bytes = size_.block_bytes;
+  stats.state_bytes = size_.slots * slot_bytes_;
   stats.blocks_cached = store_->cached_blocks();
   stats.prefix_pages = index_.size();
   stats.blocks_used = stats.blocks_total - store_->free_blocks() - stats.blocks_cached;

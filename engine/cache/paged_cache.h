@@ -22,8 +22,10 @@ class PagedSequence final : public Sequence {
   ~PagedSequence() override;
   int64_t length() const override { return length_; }
   int64_t reserved() const override { return reserved_; }
-  const void* const* pages(int32_t layer) const override { return pointers_[layer].data(); }
-  void* state(int32_t layer) const override;
+  std::span<const int32_t> pages(int32_t group) const override { return pages_[group]; }
+  int64_t known_pages(int32_t group) const override { return known_[group]; }
+  int32_t slot() const override { return slot_; }
+  uint64_t number() const override { return number_; }
 
  private:
   friend class PagedCache;
@@ -31,21 +33,24 @@ class PagedSequence final : public Sequence {
 
   PagedCache& cache_;
   int64_t length_ = 0, reserved_ = 0;
-  uint64_t chain_;                                  // hash chain of the full pages so far
-  bool indexable_ = true;                           // false: not to be kept, or the index has another text in its place
-  uint64_t shared_tail_ = 0;                        // index entry of the page that is not full, while it is shared
-  std::vector<int32_t> tail_;                       // tokens after the last full page
-  std::vector<std::vector<int32_t>> pages_;         // [groups][ceil(reserved / 64)], -1: before the window
-  std::vector<std::vector<const void*>> pointers_;  // [layers][ceil(reserved / 64)]
-  std::vector<int64_t> dropped_;                    // [groups] leading entries of pages_ that are -1
+  uint64_t chain_;                           // hash chain of the full pages so far
+  bool indexable_ = true;                    // false: not to be kept, or the index has another text in its place
+  uint64_t shared_tail_ = 0;                 // index entry of the page that is not full, while it is shared
+  std::vector<int32_t> tail_;                // tokens after the last full page
+  std::vector<std::vector<int32_t>> pages_;  // [groups][ceil(reserved / 64)], -1: before the window
+  std::vector<int64_t> known_;               // [groups]
+  std::vector<int64_t> dropped_;             // [groups] leading entries of pages_ that are -1
   int32_t slot_ = -1;
+  uint64_t number_;
 };
 
 class PagedCache final : public KvCache {
  public:
-  static absl::StatusOr<std::unique_ptr<PagedCache>> Create(CacheLayout layout, const CacheOptions& options);
+  static absl::StatusOr<std::unique_ptr<PagedCache>> Create(CacheLayout layout, const CacheOptions& options,
+                                                            PageMemory& memory);
   ~PagedCache() override;
 
+  int32_t groups() const override { return static_cast<int32_t>(layout_.groups.size()); }
   absl::StatusOr<std::unique_ptr<Sequence>> NewSequence(const PrefixKey& key, bool keep) override;
   int64_t AttachPrefix(Sequence& sequence, std::span<const int32_t> tokens) override;
   absl::Status Reserve(Sequence& sequence, int64_t tokens) override;
@@ -66,10 +71,8 @@ class PagedCache final : public KvCache {
   friend class PagedSequence;
   static constexpr int64_t kMaximumNodes = 1 << 16;  // bounds the index of a model whose pages take no blocks
 
-  explicit PagedCache(const SipKey& secret) : index_(secret) {}
-  int32_t groups() const { return static_cast<int32_t>(layout_.groups.size()); }
+  PagedCache(const SipKey& secret, PageMemory& memory) : memory_(memory), index_(secret) {}
   bool recurrent() const { return slot_bytes_ > 0; }
-  uint8_t* Slot(int32_t slot) const { return states_.data() + slot * slot_bytes_; }
   int64_t FirstVisiblePage(int32_t group, int64_t length) const;
   bool SharesPartialPage(const PagedSequence& sequence, int32_t group) const;
   int64_t BlocksNeeded(const PagedSequence& sequence, int64_t pages) const;
@@ -88,8 +91,9 @@ class PagedCache final : public KvCache {
   void Release(PagedSequence& sequence);
 
   uint64_t LayoutHash() const;
+  // visit(page, layer, bytes) for each layer's part of one page of each group.
   template <typename Visitor>
-  absl::Status VisitBlocks(std::span<const int32_t> pages, Visitor visit) const;
+  absl::Status VisitParts(std::span<const int32_t> pages, Visitor visit) const;
   int64_t SavedBytes(const PrefixIndex::Node& node) const;
   absl::Status SaveNode(const PrefixIndex::Node& node, PieceWriter& out) const;
   absl::StatusOr<SavedPrefixes> LoadPages(std::string_view identity, ByteSource& source,
@@ -98,14 +102,14 @@ class PagedCache final : public KvCache {
   absl::StatusOr<PrefixIndex::Node*> LoadValues(uint64_t parent, std::span<const int32_t> tokens,
                                                 const std::vector<int32_t>& pages, bool has_state, PieceReader& in);
 
+  PageMemory& memory_;
   CacheLayout layout_;
   CacheOptions options_;
-  std::vector<int32_t> layer_in_group_;
+  PoolSize size_;
   std::unique_ptr<PageStore> store_;
   PrefixIndex index_;
-  Mapping states_;
   int64_t slot_bytes_ = 0;
-  std::vector<int64_t> state_offset_;  // [layers] within a slot
+  uint64_t sequences_made_ = 0;
   std::vector<int32_t> free_slots_;
   CacheStats stats_;
 };

@@ -1,6 +1,5 @@
 // What the cache knows of texts: pages enter the index here, and leave it.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "config/base/status.h"
@@ -36,7 +35,7 @@ int64_t PagedCache::AttachPrefix(Sequence& sequence, std::span<const int32_t> to
       s.SetPage(group, i, page);
     }
   }
-  if (recurrent()) std::memcpy(Slot(s.slot_), Slot(nodes.back()->state), slot_bytes_);
+  if (recurrent()) memory_.CopyState(nodes.back()->state, s.slot_);
   stats_.prefix_tokens_reused += s.length_;
   return s.length_;
 }
@@ -119,7 +118,7 @@ void PagedCache::KeepState(PagedSequence& s, PrefixIndex::Node& node) {
   const int32_t slot = TakeSlot();
   if (slot < 0) return;
   index_.SetState(node, slot);
-  std::memcpy(Slot(slot), Slot(s.slot_), slot_bytes_);
+  memory_.CopyState(s.slot_, slot);
 }
 
 // Without it, a page that is not full is of no use.

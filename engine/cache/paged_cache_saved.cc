@@ -1,6 +1,5 @@
 // Pages of the prefix index to a stream and back; saved_prefixes.h has the format.
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -48,11 +47,12 @@ uint64_t PagedCache::LayoutHash() const {
 }
 
 template <typename Visitor>
-absl::Status PagedCache::VisitBlocks(std::span<const int32_t> pages, Visitor visit) const {
+absl::Status PagedCache::VisitParts(std::span<const int32_t> pages, Visitor visit) const {
+  std::vector<uint8_t> part;
   for (int32_t group = 0; group < groups(); ++group) {
     for (int32_t layer : layout_.groups[group].layers) {
-      auto* const block = static_cast<uint8_t*>(store_->Block(pages[group], layer_in_group_[layer]));
-      RETURN_IF_ERROR(visit(std::span(block, static_cast<size_t>(layout_.page_bytes[layer]))));
+      part.resize(static_cast<size_t>(layout_.page_bytes[layer]));
+      RETURN_IF_ERROR(visit(pages[group], layer, std::span(part)));
     }
   }
   return absl::OkStatus();
@@ -74,8 +74,15 @@ absl::Status PagedCache::SaveNode(const PrefixIndex::Node& node, PieceWriter& ou
                                           .has_state = node.state >= 0 ? 1u : 0u}));
   RETURN_IF_ERROR(out.Write(BytesOf(node.tokens)));
   RETURN_IF_ERROR(out.WriteChecksum());
-  RETURN_IF_ERROR(VisitBlocks(node.pages, [&](std::span<const uint8_t> block) { return out.Write(block); }));
-  if (node.state >= 0) RETURN_IF_ERROR(out.Write({Slot(node.state), static_cast<size_t>(slot_bytes_)}));
+  RETURN_IF_ERROR(VisitParts(node.pages, [&](int32_t page, int32_t layer, std::span<uint8_t> part) -> absl::Status {
+    RETURN_IF_ERROR(memory_.Read(page, layer, part));
+    return out.Write(part);
+  }));
+  if (node.state >= 0) {
+    std::vector<uint8_t> state(static_cast<size_t>(slot_bytes_));
+    RETURN_IF_ERROR(memory_.ReadState(node.state, state));
+    RETURN_IF_ERROR(out.Write(state));
+  }
   return out.WriteChecksum();
 }
 
@@ -169,7 +176,10 @@ absl::StatusOr<int64_t> PagedCache::LoadNode(PieceReader& in) {
 absl::StatusOr<PrefixIndex::Node*> PagedCache::LoadValues(uint64_t parent, std::span<const int32_t> tokens,
                                                           const std::vector<int32_t>& pages, bool has_state,
                                                           PieceReader& in) {
-  RETURN_IF_ERROR(VisitBlocks(pages, [&](std::span<uint8_t> block) { return in.Read(block); }));
+  RETURN_IF_ERROR(VisitParts(pages, [&](int32_t page, int32_t layer, std::span<uint8_t> part) -> absl::Status {
+    RETURN_IF_ERROR(in.Read(part));
+    return memory_.Write(page, layer, part);
+  }));
   std::vector<uint8_t> state(has_state ? static_cast<size_t>(slot_bytes_) : 0);
   if (has_state) RETURN_IF_ERROR(in.Read(state));
   RETURN_IF_ERROR(in.CheckChecksum());
@@ -178,8 +188,8 @@ absl::StatusOr<PrefixIndex::Node*> PagedCache::LoadValues(uint64_t parent, std::
   if (!state.empty() && !free_slots_.empty()) {
     const int32_t slot = free_slots_.back();
     free_slots_.pop_back();
-    std::memcpy(Slot(slot), state.data(), state.size());
     index_.SetState(*node, slot);
+    RETURN_IF_ERROR(memory_.WriteState(slot, state));
   }
   return node;
 }

@@ -57,15 +57,15 @@ absl::StatusOr<SavedPrefixes> Load(KvCache& cache, std::span<const uint8_t> byte
 }
 
 // A text whose pages are marked with `mark` and its index.
-void Compute(KvCache& cache, const std::vector<int32_t>& tokens, uint8_t mark, PrefixKey key = {}) {
-  const auto sequence = *cache.NewSequence(key);
-  ASSERT_TRUE(cache.Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok());
+void Compute(const TestCache& cache, const std::vector<int32_t>& tokens, uint8_t mark, PrefixKey key = {}) {
+  const auto sequence = *cache->NewSequence(key);
+  ASSERT_TRUE(cache->Reserve(*sequence, static_cast<int64_t>(tokens.size())).ok());
   for (int64_t page = 0; page < static_cast<int64_t>((tokens.size() + 63) / 64); ++page) {
     for (int32_t layer : {0, 1, 2}) {
-      Mark(*sequence, layer, page, static_cast<uint8_t>(mark + page + 50 * layer));
+      cache.Mark(*sequence, layer, page, static_cast<uint8_t>(mark + page + 50 * layer));
     }
   }
-  cache.Commit(*sequence, tokens);
+  cache->Commit(*sequence, tokens);
 }
 
 int64_t Known(KvCache& cache, const std::vector<int32_t>& tokens, PrefixKey key = {}) {
@@ -77,8 +77,8 @@ int64_t Known(KvCache& cache, const std::vector<int32_t>& tokens, PrefixKey key 
 TEST(SavedPrefixes, TextsAreKnownAgainWithTheirValues) {
   const auto before = Make(Layout(), 40);
   const PrefixKey tenant{.tenant_salt = before->SaltOf("tenant")};
-  Compute(*before, Tokens(150), 1);
-  Compute(*before, Tokens(70, 5), 9, tenant);
+  Compute(before, Tokens(150), 1);
+  Compute(before, Tokens(70, 5), 9, tenant);
   const auto after = Make(Layout(), 40);
   EXPECT_NE(after->SaltOf("tenant"), tenant.tenant_salt) << "each cache has a secret of its own";
   const auto loaded = Load(*after, Save(*before));
@@ -95,8 +95,8 @@ TEST(SavedPrefixes, TextsAreKnownAgainWithTheirValues) {
   ASSERT_EQ(after->AttachPrefix(*sequence, longer), 150);
   for (int64_t page = 0; page < 3; ++page) {
     for (int32_t layer : {0, 1, 2}) {
-      if (sequence->pages(layer)[page] == nullptr) continue;  // before the window
-      EXPECT_EQ(MarkOf(*sequence, layer, page), 1 + page + 50 * layer);
+      if (after.Page(*sequence, layer, page) == nullptr) continue;  // before the window
+      EXPECT_EQ(after.MarkOf(*sequence, layer, page), 1 + page + 50 * layer);
     }
   }
   ASSERT_TRUE(Grow(*after, *sequence, Tokens(64, 3)).ok());
@@ -104,7 +104,7 @@ TEST(SavedPrefixes, TextsAreKnownAgainWithTheirValues) {
 
 TEST(SavedPrefixes, AllPagesAreGivenBack) {
   const auto before = Make(Layout(), 40);
-  Compute(*before, Tokens(150), 1);
+  Compute(before, Tokens(150), 1);
   const auto after = Make(Layout(), 40);
   ASSERT_TRUE(Load(*after, Save(*before)).ok());
   EXPECT_EQ(after->Stats().blocks_cached, 9);
@@ -116,11 +116,11 @@ TEST(SavedPrefixes, AllPagesAreGivenBack) {
 
 TEST(SavedPrefixes, TheMostRecentlyUsedFitFirst) {
   const auto before = Make(Layout(), 60);
-  Compute(*before, Tokens(128, 1), 1);
-  Compute(*before, Tokens(128, 2), 2);
-  Compute(*before, Tokens(128, 3), 3);
+  Compute(before, Tokens(128, 1), 1);
+  Compute(before, Tokens(128, 2), 2);
+  Compute(before, Tokens(128, 3), 3);
   EXPECT_EQ(Known(*before, Tokens(128, 1)), 128);
-  Compute(*before, Tokens(128, 1), 1);  // used again
+  Compute(before, Tokens(128, 1), 1);  // used again
   const std::vector<uint8_t> all = Save(*before);
   const auto half = Save(*before, static_cast<int64_t>(all.size()) / 2 + 100);
   EXPECT_LE(half.size(), all.size() / 2 + 100);
@@ -135,7 +135,7 @@ TEST(SavedPrefixes, TheMostRecentlyUsedFitFirst) {
   EXPECT_EQ(Known(*small, Tokens(128, 1)), 128);
   EXPECT_EQ(Known(*small, Tokens(128, 3)), 128);
   // The order of use is as before: what was used least goes first.
-  Compute(*small, Tokens(64, 9), 9);
+  Compute(small, Tokens(64, 9), 9);
   EXPECT_EQ(Known(*small, Tokens(128, 1)), 128);
   EXPECT_EQ(Known(*small, Tokens(128, 3)), 64);
 }
@@ -147,11 +147,11 @@ TEST(SavedPrefixes, RecurrentStatesComeBackAtAPagesEndAndAtATextsEnd) {
   {
     const auto sequence = *before->NewSequence({});
     ASSERT_TRUE(before->Reserve(*sequence, 64).ok());
-    std::memset(sequence->state(1), 0x5A, 256);
+    std::memset(before.State(*sequence, 1), 0x5A, 256);
     before->Commit(*sequence, Tokens(64));
     ASSERT_TRUE(before->Reserve(*sequence, 36).ok());
-    Mark(*sequence, 0, 1, 0x77);
-    std::memset(sequence->state(1), 0x6B, 256);
+    before.Mark(*sequence, 0, 1, 0x77);
+    std::memset(before.State(*sequence, 1), 0x6B, 256);
     before->Commit(*sequence, std::span(text).subspan(64));
   }
   const std::vector<uint8_t> bytes = Save(*before);
@@ -159,10 +159,10 @@ TEST(SavedPrefixes, RecurrentStatesComeBackAtAPagesEndAndAtATextsEnd) {
   ASSERT_EQ(Load(*after, bytes)->pages, 2);
   const auto sequence = *after->NewSequence({}), longer = *after->NewSequence({});
   ASSERT_EQ(after->AttachPrefix(*sequence, Tokens(65)), 64);
-  EXPECT_EQ(*static_cast<const uint8_t*>(sequence->state(1)), 0x5A);
+  EXPECT_EQ(*after.State(*sequence, 1), 0x5A);
   ASSERT_EQ(after->AttachPrefix(*longer, Tokens(101)), 100);
-  EXPECT_EQ(*static_cast<const uint8_t*>(longer->state(1)), 0x6B);
-  EXPECT_EQ(MarkOf(*longer, 0, 1), 0x77);
+  EXPECT_EQ(*after.State(*longer, 1), 0x6B);
+  EXPECT_EQ(after.MarkOf(*longer, 0, 1), 0x77);
 
   std::vector<uint8_t> spoilt = bytes;
   for (size_t i = spoilt.size() - 500; i < spoilt.size(); i += 7) {  // the state at the text's end, and what follows
@@ -176,7 +176,7 @@ TEST(SavedPrefixes, RecurrentStatesComeBackAtAPagesEndAndAtATextsEnd) {
 
 TEST(SavedPrefixes, AnotherModelsOrLayoutsAreRefused) {
   const auto before = Make(Layout(), 40);
-  Compute(*before, Tokens(150), 1);
+  Compute(before, Tokens(150), 1);
   const std::vector<uint8_t> bytes = Save(*before);
   const auto after = Make(Layout(), 40);
   const absl::Status other = Load(*after, bytes, "model 2").status();
@@ -190,7 +190,7 @@ TEST(SavedPrefixes, AnotherModelsOrLayoutsAreRefused) {
 
 TEST(SavedPrefixes, ATornStreamLeavesNothing) {
   const auto before = Make(Layout(), 40);
-  Compute(*before, Tokens(150), 1);
+  Compute(before, Tokens(150), 1);
   const std::vector<uint8_t> bytes = Save(*before);
   const auto after = Make(Layout(), 40);
   const uint64_t salt = after->SaltOf("x");
@@ -206,7 +206,7 @@ TEST(SavedPrefixes, ATornStreamLeavesNothing) {
 
 TEST(SavedPrefixes, AFlippedBitLeavesNothing) {
   const auto before = Make(Layout(), 40);
-  Compute(*before, Tokens(130), 1);
+  Compute(before, Tokens(130), 1);
   std::vector<uint8_t> bytes = Save(*before);
   const auto after = Make(Layout(), 40);
   for (size_t i = 0; i < bytes.size(); i += i < 700 ? 1 : 61) {
@@ -221,7 +221,7 @@ TEST(SavedPrefixes, AFlippedBitLeavesNothing) {
 
 TEST(SavedPrefixes, LoadingEndsWhenItIsToldTo) {
   const auto before = Make(Layout(), 40);
-  Compute(*before, Tokens(256), 1);
+  Compute(before, Tokens(256), 1);
   const std::vector<uint8_t> bytes = Save(*before);
   const auto after = Make(Layout(), 40);
   MemorySource source(bytes);
@@ -232,7 +232,7 @@ TEST(SavedPrefixes, LoadingEndsWhenItIsToldTo) {
 
 TEST(SavedPrefixes, AFullDiskIsAnError) {
   const auto cache = Make(Layout(), 40);
-  Compute(*cache, Tokens(150), 1);
+  Compute(cache, Tokens(150), 1);
   for (size_t room : {0, 40, 100, 2000, 5000}) {
     MemorySink sink(room);
     EXPECT_EQ(cache->SavePrefixes(kIdentity, 1 << 30, sink).status().code(), absl::StatusCode::kResourceExhausted);
@@ -241,7 +241,7 @@ TEST(SavedPrefixes, AFullDiskIsAnError) {
 
 TEST(SavedPrefixes, WithoutReuseThereAreNone) {
   const auto cache = Make(Layout(), 40, /*reuse=*/false);
-  Compute(*cache, Tokens(150), 1);
+  Compute(cache, Tokens(150), 1);
   const auto other = Make(Layout(), 40);
   EXPECT_EQ(Load(*other, Save(*cache))->pages, 0);
   EXPECT_EQ(Load(*cache, Save(*other))->pages, 0);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 
@@ -18,9 +18,9 @@ using device::DeviceOptions;
 using model::TestingModel;
 
 std::vector<float> LogitsOf(const std::shared_ptr<const model::Model>& model, bool blas, int64_t tokens) {
-  DeviceOptions options{.threads = 2, .max_batch_tokens = 128, .max_result_rows = 1, .blas = blas};
+  DeviceOptions options{.max_batch_tokens = 128, .max_result_rows = 1};
   options.cache.bytes = 8 << 20;
-  const auto device = Device::Create(model, options);
+  const auto device = device::CreateDevice(model, options, {.cpu = {.threads = 2, .blas = blas}});
   EXPECT_TRUE(device.ok()) << device.status();
   std::vector<int32_t> text;
   for (int64_t i = 0; i < tokens; ++i) text.push_back(static_cast<int32_t>((7 * i + 3) % TestingModel::kVocabulary));
@@ -29,7 +29,7 @@ std::vector<float> LogitsOf(const std::shared_ptr<const model::Model>& model, bo
   const SequenceStep step{sequence.get(), text, Rows::kLast};
   auto result = Forward(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
-  return result->Copy();
+  return *result->Copy();
 }
 
 class BlasPrefill : public testing::Test {

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "config/base/source_folder.h"
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/forward/forward.h"
 #include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"
@@ -90,6 +92,19 @@ std::string MakeFile(const json::value& golden) {
   return writer.ToBytes(data);
 }
 
+// With `first_layers`, so many of the layers are on one device, the others on a second one.
+absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(std::shared_ptr<const model::Model> model, int32_t threads,
+                                                           int32_t first_layers) {
+  const device::DeviceOptions options{
+      .max_batch_tokens = 64, .max_result_rows = 64, .cache = {.bytes = 16 << 20, .type = kernels::CacheType::kF32}};
+  const device::CpuOptions cpu{.threads = threads};
+  if (first_layers == 0) return device::CreateDevice(std::move(model), options, {.cpu = cpu});
+  std::vector<device::LayerShare> shares(2);
+  shares[0] = {.cpu = cpu, .layers = first_layers};
+  shares[1].cpu = cpu;
+  return device::CreateSplitDevice(std::move(model), options, shares);
+}
+
 class Family : public testing::TestWithParam<std::string> {
  protected:
   Family() : golden_(json::parse(ReadFile((kFolder / (GetParam() + ".json")).string()))), bytes_(MakeFile(golden_)) {
@@ -99,7 +114,7 @@ class Family : public testing::TestWithParam<std::string> {
   bool encoder() const { return golden_.at("encoder").as_bool(); }
 
   // The last token's row, of a pass of all tokens or of several passes of `chunk` tokens; empty after a failure.
-  std::vector<float> LastRow(int32_t threads, size_t chunk) const {
+  std::vector<float> LastRow(int32_t threads, size_t chunk, int32_t first_layers = 0) const {
     std::vector<float> row;
     const auto run = [&] {
       const auto file =
@@ -107,10 +122,7 @@ class Family : public testing::TestWithParam<std::string> {
       ASSERT_TRUE(file.ok()) << file.status();
       const auto model = model::Model::Load(*file);
       ASSERT_TRUE(model.ok()) << model.status();
-      const auto device = Device::Create(*model, {.threads = threads,
-                                                  .max_batch_tokens = 64,
-                                                  .max_result_rows = 64,
-                                                  .cache = {.bytes = 16 << 20, .type = kernels::CacheType::kF32}});
+      const auto device = MakeDevice(*model, threads, first_layers);
       ASSERT_TRUE(device.ok()) << device.status();
       const auto sequence = (*device)->cache().NewSequence({});
       ASSERT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(tokens_.size())).ok());
@@ -119,7 +131,7 @@ class Family : public testing::TestWithParam<std::string> {
         const SequenceStep step{sequence->get(), part, encoder() ? Rows::kAll : Rows::kLast};
         auto result = encoder() ? ForwardHidden(**device, {&step, 1}) : Forward(**device, {&step, 1});
         ASSERT_TRUE(result.ok()) << result.status();
-        const std::span<const float> last = result->Row(result->rows() - 1);
+        const std::span<const float> last = *result->Row(result->rows() - 1);
         row.assign(last.begin(), last.end());
       }
     };
@@ -145,6 +157,10 @@ TEST_P(Family, GivesTheLogitsOfTheReference) {
 
 TEST_P(Family, GivesTheSameBitsInChunksAndThreads) {
   EXPECT_EQ(LastRow(1, tokens_.size()), LastRow(3, encoder() ? tokens_.size() : 7));
+}
+
+TEST_P(Family, GivesTheBitsOfOneDeviceOnTwo) {
+  EXPECT_EQ(LastRow(1, tokens_.size()), LastRow(1, encoder() ? tokens_.size() : 7, /*first_layers=*/1));
 }
 
 // Keys that only these families have, each with a value that does not fit.

@@ -19,6 +19,7 @@ using model::LayerSpec;
 struct GatheredBatch {
   std::vector<int32_t> tokens;
   std::vector<BatchSequence> sequences;
+  std::vector<device::PageTable> tables;  // [sequences][groups]
   std::vector<int32_t> wanted_rows;
   device::Batch view() const { return {tokens, sequences}; }
 };
@@ -44,12 +45,23 @@ absl::Status CheckStep(const Device& device, const SequenceStep& step) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<GatheredBatch> Gather(const Device& device, std::span<const SequenceStep> steps) {
+absl::StatusOr<GatheredBatch> Gather(Device& device, std::span<const SequenceStep> steps) {
   GatheredBatch batch;
+  const auto groups = static_cast<size_t>(device.cache().groups());
+  batch.tables.reserve(steps.size() * groups);  // views into it stay
   for (const SequenceStep& step : steps) {
     RETURN_IF_ERROR(CheckStep(device, step));
     const auto row = static_cast<int64_t>(batch.tokens.size()), tokens = static_cast<int64_t>(step.tokens.size());
-    batch.sequences.push_back({step.sequence, step.sequence->length(), row, tokens});
+    for (size_t group = 0; group < groups; ++group) {
+      const auto number = static_cast<int32_t>(group);
+      batch.tables.push_back({step.sequence->pages(number), step.sequence->known_pages(number)});
+    }
+    batch.sequences.push_back({.number = step.sequence->number(),
+                               .first_position = step.sequence->length(),
+                               .row_begin = row,
+                               .tokens = tokens,
+                               .tables = std::span(batch.tables).last(groups),
+                               .slot = step.sequence->slot()});
     batch.tokens.insert(batch.tokens.end(), step.tokens.begin(), step.tokens.end());
     const int64_t first_wanted = step.wanted == Rows::kAll    ? row
                                  : step.wanted == Rows::kLast ? row + tokens - 1
@@ -85,13 +97,13 @@ void RunLayers(Device& device) {
 }
 
 absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> steps, bool logits) {
-  ASSIGN_OR_RETURN(const GatheredBatch batch, Gather(device, steps));
+  ASSIGN_OR_RETURN(GatheredBatch batch, Gather(device, steps));
   if (steps.empty()) return ForwardResult(0, 0, {});
   device.Begin(batch.view());
   RunLayers(device);
-  ForwardResult result = logits ? ForwardResult(device, batch.wanted_rows)
-                                : ForwardResult(static_cast<int64_t>(batch.wanted_rows.size()),
-                                                device.model().spec().width, device.Hidden(batch.wanted_rows));
+  RETURN_IF_ERROR(device.End());
+  ASSIGN_OR_RETURN(ForwardResult result, logits ? ForwardResult::OfLogits(device, std::move(batch.wanted_rows))
+                                                : ForwardResult::OfHidden(device, batch.wanted_rows));
   for (const SequenceStep& step : steps) {
     device.cache().Commit(*step.sequence, step.tokens.first(step.tokens.size() - static_cast<size_t>(step.drafts)));
   }
@@ -100,31 +112,37 @@ absl::StatusOr<ForwardResult> Run(Device& device, std::span<const SequenceStep> 
 
 }  // namespace
 
-ForwardResult::ForwardResult(Device& device, std::vector<int32_t> wanted)
-    : rows_(static_cast<int64_t>(wanted.size())),
-      row_elements_(device.model().spec().vocabulary_size),
-      device_(&device),
-      wanted_(std::move(wanted)) {
-  if (rows_ > 0) Row(0);
+absl::StatusOr<ForwardResult> ForwardResult::OfLogits(Device& device, std::vector<int32_t> wanted) {
+  ForwardResult result(static_cast<int64_t>(wanted.size()), device.model().spec().vocabulary_size, {});
+  result.device_ = &device;
+  result.wanted_ = std::move(wanted);
+  if (result.rows_ > 0) RETURN_IF_ERROR(result.Row(0).status());
+  return result;
 }
 
-std::span<float> ForwardResult::Row(int64_t row) {
+absl::StatusOr<ForwardResult> ForwardResult::OfHidden(Device& device, std::span<const int32_t> wanted) {
+  ASSIGN_OR_RETURN(const std::span<float> values, device.Hidden(wanted));
+  return ForwardResult(static_cast<int64_t>(wanted.size()), device.model().spec().width, values);
+}
+
+absl::StatusOr<std::span<float>> ForwardResult::Row(int64_t row) {
   CHECK(row >= first_ && row < rows_);
   const auto width = static_cast<size_t>(row_elements_);
   if (static_cast<size_t>(row - first_ + 1) * width > values_.size()) {
     CHECK(device_ != nullptr);
-    first_ = row;
     const int64_t count = std::min(rows_ - row, device::kMostLogitsRows);
-    values_ = device_->Logits(std::span(wanted_).subspan(static_cast<size_t>(row), static_cast<size_t>(count)));
+    ASSIGN_OR_RETURN(values_,
+                     device_->Logits(std::span(wanted_).subspan(static_cast<size_t>(row), static_cast<size_t>(count))));
+    first_ = row;
   }
   return values_.subspan(static_cast<size_t>(row - first_) * width, width);
 }
 
-std::vector<float> ForwardResult::Copy() {
+absl::StatusOr<std::vector<float>> ForwardResult::Copy() {
   std::vector<float> out;
   out.reserve(static_cast<size_t>(rows_ * row_elements_));
   for (int64_t row = 0; row < rows_; ++row) {
-    const std::span<float> values = Row(row);
+    ASSIGN_OR_RETURN(const std::span<float> values, Row(row));
     out.insert(out.end(), values.begin(), values.end());
   }
   return out;

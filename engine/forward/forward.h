@@ -4,7 +4,7 @@
 //   RETURN_IF_ERROR(device.cache().Reserve(*b, 1));
 //   SequenceStep steps[] = {{a.get(), chunk, {}}, {b.get(), last_token, kLastRow}};
 //   ASSIGN_OR_RETURN(ForwardResult result, Forward(device, steps));
-//   std::span<float> logits = result.Row(0);                          // [n_vocab]
+//   ASSIGN_OR_RETURN(std::span<float> logits, result.Row(0));         // [n_vocab]
 //
 // The result of a sequence depends on its tokens alone: not on its neighbours in the batch, on how its tokens were
 // divided into calls, or on the number of threads.
@@ -37,7 +37,9 @@ class ForwardResult {
   ForwardResult(int64_t rows, int64_t row_elements, std::span<float> values)
       : rows_(rows), row_elements_(row_elements), values_(values) {}
   // Logits of these rows of the device's last pass; the first ones are computed at once.
-  ForwardResult(device::Device& device, std::vector<int32_t> wanted);
+  static absl::StatusOr<ForwardResult> OfLogits(device::Device& device, std::vector<int32_t> wanted);
+  // Their hidden states after the last norm.
+  static absl::StatusOr<ForwardResult> OfHidden(device::Device& device, std::span<const int32_t> wanted);
   ForwardResult(ForwardResult&&) = default;
   ForwardResult& operator=(ForwardResult&&) = default;
 
@@ -45,8 +47,9 @@ class ForwardResult {
   int64_t row_elements() const { return row_elements_; }  // n_vocab, or n_embd for hidden states
   // [row_elements] f32, the caller's scratch (samplers change logits in place). Rows are asked for in ascending order,
   // as a later one may take the memory of those before it.
-  std::span<float> Row(int64_t row);
-  std::vector<float> Copy();  // [rows][row_elements]; before any row is asked for
+  // Waits for the device, and gives its error.
+  absl::StatusOr<std::span<float>> Row(int64_t row);
+  absl::StatusOr<std::vector<float>> Copy();  // [rows][row_elements]; before any row is asked for
 
  private:
   int64_t rows_, row_elements_;

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/model/testing_model.h"
 
 namespace inferd::forward {
@@ -25,9 +25,9 @@ class ForwardTest : public testing::Test {
     bytes_ = source.Bytes();
     auto model = model::LoadBytes(bytes_);
     ASSERT_TRUE(model.ok()) << model.status();
-    DeviceOptions options{.threads = 1, .context_tokens = 100, .max_batch_tokens = 64, .max_result_rows = result_rows};
+    DeviceOptions options{.context_tokens = 100, .max_batch_tokens = 64, .max_result_rows = result_rows};
     options.cache.bytes = 4 << 20;
-    device_ = *Device::Create(*model, options);
+    device_ = *device::CreateDevice(*model, options, {.cpu = {.threads = 1}});
     sequence_ = *device_->cache().NewSequence({});
   }
   absl::Status Run(std::vector<int32_t> tokens, Rows rows = Rows::kLast) {
@@ -72,7 +72,7 @@ TEST_F(ForwardTest, GivesTheRowsAskedForAndCommits) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->rows(), 3);
   EXPECT_EQ(result->row_elements(), TestingModel::kVocabulary);
-  EXPECT_EQ(result->Row(2).size(), TestingModel::kVocabulary);
+  EXPECT_EQ(result->Row(2)->size(), TestingModel::kVocabulary);
   EXPECT_EQ(sequence_->length(), 3);
   EXPECT_EQ(other->length(), 2);
 }
@@ -86,11 +86,11 @@ TEST_F(ForwardTest, RowsMayBeSkippedOverWhatIsComputedAtOnce) {
     const SequenceStep step{&sequence, tokens, Rows::kAll};
     return *Forward(*device_, {&step, 1});
   };
-  const std::vector<float> all = run(*sequence_).Copy();
+  const std::vector<float> all = *run(*sequence_).Copy();
   const auto other = *device_->cache().NewSequence({});
   ForwardResult result = run(*other);
   for (const int64_t row : {0, 31, 31, 40, 63}) {
-    const std::span<const float> logits = result.Row(row);
+    const std::span<const float> logits = *result.Row(row);
     ASSERT_TRUE(std::equal(logits.begin(), logits.end(), all.begin() + row * TestingModel::kVocabulary)) << row;
   }
 }
@@ -105,7 +105,7 @@ TEST_F(ForwardTest, EncodersGiveHiddenStatesOfWholeTexts) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->row_elements(), TestingModel::kWidth);
   // Mean pooling is the mean of the rows.
-  const std::vector<float> rows = result->Copy();
+  const std::vector<float> rows = *result->Copy();
   std::vector<float> pooled(TestingModel::kWidth);
   ASSERT_TRUE(Pool(*device_, rows, 4, pooled).ok());
   for (uint32_t i = 0; i < TestingModel::kWidth; ++i) {
@@ -131,13 +131,13 @@ TEST_F(ForwardTest, RanksByTheHeadOfTheFirstToken) {
   auto result = ForwardHidden(*device_, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
   float score = 0;
-  ASSERT_TRUE(Pool(*device_, result->Copy(), 3, {&score, 1}).ok());
+  ASSERT_TRUE(Pool(*device_, *result->Copy(), 3, {&score, 1}).ok());
   const model::ModelWeights& w = device_->model().weights();
   double expected = w.rank_output.bias[0];
   for (uint32_t row = 0; row < TestingModel::kWidth; ++row) {
     double sum = w.rank_dense.bias[row];
     const float* weights = static_cast<const float*>(w.rank_dense.weights.data) + row * TestingModel::kWidth;
-    for (uint32_t i = 0; i < TestingModel::kWidth; ++i) sum += static_cast<double>(weights[i]) * result->Row(0)[i];
+    for (uint32_t i = 0; i < TestingModel::kWidth; ++i) sum += static_cast<double>(weights[i]) * (*result->Row(0))[i];
     expected += std::tanh(sum) * static_cast<const float*>(w.rank_output.weights.data)[row];
   }
   EXPECT_NEAR(score, expected, 1e-5);
@@ -150,20 +150,60 @@ TEST_F(ForwardTest, ASlidingWindowHoldsOnlyItsPages) {
     ASSERT_TRUE(Run(std::vector<int32_t>(20, 3)).ok());
   }
   ASSERT_TRUE(device_->cache().Reserve(*sequence_, 1).ok());
-  EXPECT_NE(sequence_->pages(1)[0], nullptr);
-  EXPECT_NE(sequence_->pages(0)[0], nullptr);  // a query at 100 sees 61 and what follows
+  EXPECT_GE(sequence_->pages(1)[0], 0);
+  EXPECT_GE(sequence_->pages(0)[0], 0);  // a query at 100 sees 61 and what follows
+}
+
+TEST_F(ForwardTest, TheLargestLogitsAndTheSumOfAllAreThoseOfTheRows) {
+  Load(TestingModel::Llama());
+  ASSERT_TRUE(device_->cache().Reserve(*sequence_, 5).ok());
+  ASSERT_TRUE(Run({1, 2, 3, 4, 5}, Rows::kAll).ok());
+  const std::vector<int32_t> rows = {4, 1, 2};
+  constexpr int32_t kMost = 7;
+  const auto top = device_->TopK(rows, kMost);
+  ASSERT_TRUE(top.ok() && top->size() == rows.size() * kMost);
+  const std::vector<kernels::TopEntry> got(top->begin(), top->end());
+  const auto sums = device_->LogSumExp(rows);
+  ASSERT_TRUE(sums.ok() && sums->size() == rows.size());
+  const std::vector<float> got_sums(sums->begin(), sums->end());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::span<const float> logits = *device_->Logits(std::span(rows).subspan(i, 1));
+    double sum = 0;
+    for (float logit : logits) sum += std::exp(static_cast<double>(logit));
+    EXPECT_NEAR(got_sums[i], std::log(sum), 1e-5);
+    std::vector<float> sorted(logits.begin(), logits.end());
+    std::sort(sorted.rbegin(), sorted.rend());
+    for (int32_t k = 0; k < kMost; ++k) {
+      const kernels::TopEntry& entry = got[i * kMost + static_cast<size_t>(k)];
+      EXPECT_EQ(entry.logit, sorted[static_cast<size_t>(k)]);
+      EXPECT_EQ(entry.logit, logits[static_cast<size_t>(entry.id)]);
+    }
+  }
+}
+
+TEST(DeviceCreate, RefusesSharesThatAreNotTheLayers) {
+  const std::string bytes = TestingModel::Llama().Bytes();
+  const auto model = *model::LoadBytes(bytes);
+  const auto refused = [&](const std::vector<device::LayerShare>& shares, const char* said) {
+    EXPECT_THAT(std::string(MessageOf(device::CreateSplitDevice(model, {}, shares).status())), HasSubstr(said));
+  };
+  refused({{.layers = 1}}, "have none");
+  refused({{.layers = 99}}, "device \"cpu\": layers 0..98, the model has");
+  refused({{.name = "abacus"}}, "device \"abacus\": unknown");
 }
 
 TEST(DeviceCreate, RefusesOptionsByName) {
   const std::string bytes = TestingModel::Llama().Bytes();
   const auto model = *model::LoadBytes(bytes);
-  const auto refused = [&](DeviceOptions options, const char* said) {
-    EXPECT_THAT(std::string(MessageOf(Device::Create(model, options).status())), HasSubstr(said));
+  const auto refused = [&](DeviceOptions options, const char* said, device::DeviceChoice choice = {}) {
+    EXPECT_THAT(std::string(MessageOf(device::CreateDevice(model, options, choice).status())), HasSubstr(said));
   };
-  refused({.threads = -1}, "threads: -1");
+  refused({}, "device \"abacus\": unknown, expected cpu", {.name = "abacus"});
+  refused({}, "threads: -1", {.cpu = {.threads = -1}});
   refused({.context_tokens = -5}, "context: -5");
   refused({.max_batch_tokens = 0}, "prefill_tokens: 0");
-  refused({.isa = "mmx"}, "instruction set \"mmx\": not a kernel variant that this processor runs (reference");
+  refused({}, "instruction set \"mmx\": not a kernel variant that this processor runs (reference",
+          {.cpu = {.isa = "mmx"}});
   refused({.cache = {.bytes = 100}}, "kv_cache.bytes: 100");
   refused({.cache = {.type = kernels::CacheType::kQ8_0}}, "q8_0 needs head dimensions that are multiples of 32");
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 
@@ -41,14 +41,21 @@ class Invariance : public testing::TestWithParam<Case> {
   }
 
   std::unique_ptr<Device> MakeDevice(int32_t threads, const std::string& isa = "", int64_t context_tokens = 0) {
-    DeviceOptions options{.threads = threads,
-                          .context_tokens = context_tokens,
-                          .max_batch_tokens = 512,
-                          .max_result_rows = 512,
-                          .isa = isa};
+    DeviceOptions options{.context_tokens = context_tokens, .max_batch_tokens = 512, .max_result_rows = 512};
     options.cache.bytes = 32 << 20;
     options.cache.type = GetParam().cache;
-    auto device = Device::Create(model_, options);
+    auto device = device::CreateDevice(model_, options, {.cpu = {.threads = threads, .isa = isa}});
+    EXPECT_TRUE(device.ok()) << device.status();
+    return *std::move(device);
+  }
+
+  // The layers on two devices.
+  std::unique_ptr<Device> MakeSplitDevice(int32_t first_layers) {
+    DeviceOptions options{.max_batch_tokens = 512, .max_result_rows = 512};
+    options.cache.bytes = 32 << 20;
+    options.cache.type = GetParam().cache;
+    auto device = device::CreateSplitDevice(model_, options,
+                                            {{.cpu = {.threads = 1}, .layers = first_layers}, {.cpu = {.threads = 2}}});
     EXPECT_TRUE(device.ok()) << device.status();
     return *std::move(device);
   }
@@ -72,7 +79,7 @@ class Invariance : public testing::TestWithParam<Case> {
     }
     auto result = device.model().spec().encoder ? ForwardHidden(device, steps) : Forward(device, steps);
     ASSERT_TRUE(result.ok()) << result.status();
-    const std::vector<float> rows = result->Copy();
+    const std::vector<float> rows = *result->Copy();
     values.insert(values.end(), rows.begin(), rows.end());
   }
 
@@ -81,7 +88,10 @@ class Invariance : public testing::TestWithParam<Case> {
 };
 
 // Encoders take a whole text at once and keep nothing: the rest is for decoders.
-class DecoderInvariance : public Invariance {};
+class DecoderInvariance : public Invariance {
+ protected:
+  void CheckForks(Device& on);  // two forks of a sequence give what two texts give
+};
 
 TEST_P(Invariance, NotOfThreads) {
   const std::vector<int32_t> text = Text(kTokens, 1);
@@ -149,25 +159,42 @@ TEST_P(DecoderInvariance, NotOfPrefixHits) {
   }
 }
 
+TEST_P(DecoderInvariance, NotOfForks) { CheckForks(*MakeDevice(2)); }
+
 // Of one query over many keys, threads take spans apart.
 TEST_P(DecoderInvariance, NotOfHowManyKeysAreDivided) {
+  if (model_->spec().learned_positions) return;
   const std::vector<int32_t> text = Text(1100, 13);
   const std::vector<float> expected = Run(*MakeDevice(1, "", 1100), text, {500});
   const std::vector<int64_t> steps = {500, 11, 1, 1, 1, 500, 1, 4, 8, 1};
   for (int32_t threads : {2, 3}) EXPECT_EQ(Run(*MakeDevice(threads, "", 1100), text, steps), expected) << threads;
 }
 
-TEST_P(DecoderInvariance, NotOfForks) {
+// Forks copy pages and states of both devices, and prefixes are found in both.
+TEST_P(DecoderInvariance, NotOfWhereTheLayersAre) {
+  const std::vector<int32_t> text = Text(kTokens, 12);
+  const std::vector<float> expected = Run(*MakeDevice(2), text, {kTokens});
+  for (int32_t first_layers = 1; first_layers < static_cast<int32_t>(model_->spec().layers.size()); ++first_layers) {
+    auto device = MakeSplitDevice(first_layers);
+    EXPECT_EQ(Run(*device, text, {kTokens}), expected) << first_layers;
+    device->cache().DropPrefixes();
+    EXPECT_EQ(Run(*device, text, {50, 1, 77}), expected) << first_layers;
+    CheckForks(*device);
+  }
+}
+
+void DecoderInvariance::CheckForks(Device& on) {
   const std::vector<int32_t> text = Text(110, 8), one = Text(30, 9), other = Text(30, 10);
-  auto device = MakeDevice(2);
-  const auto whole = [&](const std::vector<int32_t>& end) {
+  Device* const device = &on;
+  const auto whole = [&](Device& device, const std::vector<int32_t>& end) {
     std::vector<int32_t> all = text;
     all.insert(all.end(), end.begin(), end.end());
-    std::vector<float> values = Run(*device, all, {kTokens});
+    std::vector<float> values = Run(device, all, {kTokens});
     values.erase(values.begin(), values.begin() + static_cast<int64_t>(values.size() / all.size() * text.size()));
     return values;
   };
-  const std::vector<float> expected_one = whole(one), expected_other = whole(other);
+  auto alone = MakeDevice(2);
+  const std::vector<float> expected_one = whole(*alone, one), expected_other = whole(*alone, other);
   auto a = *device->cache().NewSequence({});
   std::vector<float> ignored, got_one, got_other;
   Append(*device, {{a.get(), text, Rows::kNone}}, ignored);

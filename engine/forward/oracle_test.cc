@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/forward/forward.h"
 #include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_file.h"
@@ -27,10 +27,10 @@ TEST_P(Oracle, GivesTheSameOutput) {
   ASSERT_TRUE(file.ok()) << file.status();
   auto model = model::Model::Load(*file);
   ASSERT_TRUE(model.ok()) << model.status();
-  auto device = Device::Create(*model, {.threads = 2,
-                                        .max_batch_tokens = 128,
-                                        .max_result_rows = 128,
-                                        .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}});
+  auto device = device::CreateDevice(
+      *model,
+      {.max_batch_tokens = 128, .max_result_rows = 128, .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}},
+      {.cpu = {.threads = 2}});
   ASSERT_TRUE(device.ok()) << device.status();
   auto sequence = (*device)->cache().NewSequence({});
   ASSERT_TRUE(sequence.ok()) << sequence.status();
@@ -38,7 +38,7 @@ TEST_P(Oracle, GivesTheSameOutput) {
   const SequenceStep step{sequence->get(), c.tokens, Rows::kAll};
   auto result = c.logits ? Forward(**device, {&step, 1}) : ForwardHidden(**device, {&step, 1});
   ASSERT_TRUE(result.ok()) << result.status();
-  const std::vector<float> got = result->Copy(), expected = Expected(c);
+  const std::vector<float> got = *result->Copy(), expected = Expected(c);
   ASSERT_EQ(got.size(), expected.size());
   const double error = RelativeError(got, expected);
   RecordProperty("error", std::to_string(error));

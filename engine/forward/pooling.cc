@@ -39,25 +39,26 @@ void PoolInto(Pooling pooling, std::span<const float> hidden, int64_t rows, std:
   }
 }
 
-void Rank(device::Device& device, std::vector<float> x, std::span<float> scores) {
+absl::Status Rank(device::Device& device, std::vector<float> x, std::span<float> scores) {
   const kernels::Kernels& k = *kernels::SelectKernels("reference");
   const ModelWeights& weights = device.model().weights();
   const RankSpec& rank = device.model().spec().rank;
   const auto width = static_cast<int64_t>(x.size());
   if (weights.rank_dense) {
     std::vector<float> dense(x.size());
-    device.Project(weights.rank_dense, x, dense);
+    RETURN_IF_ERROR(device.Project(weights.rank_dense, x, dense));
     k.activate(rank.activation, dense.data(), width, x.data());
     if (const Norm& norm = weights.rank_norm; norm.present) {
       k.layer_norm(x.data(), norm.weight, norm.bias, norm.epsilon, width, x.data());
     }
   }
   if (weights.rank_output) {
-    device.Project(weights.rank_output, x, scores);
+    RETURN_IF_ERROR(device.Project(weights.rank_output, x, scores));
   } else {
     std::copy_n(x.begin(), scores.size(), scores.begin());
   }
   if (rank.softmax) k.softmax(scores.data(), static_cast<int64_t>(scores.size()), scores.data());
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -78,8 +79,7 @@ absl::Status Pool(device::Device& device, std::span<const float> hidden, int64_t
   }
   std::vector<float> x(spec.width);
   PoolInto(spec.rank.of, hidden, rows, x);
-  Rank(device, std::move(x), out);
-  return absl::OkStatus();
+  return Rank(device, std::move(x), out);
 }
 
 }  // namespace inferd::forward

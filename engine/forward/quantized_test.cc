@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/forward/forward.h"
 #include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"
@@ -126,16 +126,16 @@ std::vector<float> Outputs(const std::string& bytes, const OracleCase& c) {
   EXPECT_TRUE(file.ok()) << file.status();
   auto model = model::Model::Load(*file);
   EXPECT_TRUE(model.ok()) << model.status();
-  auto device = Device::Create(*model, {.threads = 1,
-                                        .max_batch_tokens = 128,
-                                        .max_result_rows = 128,
-                                        .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}});
+  auto device = device::CreateDevice(
+      *model,
+      {.max_batch_tokens = 128, .max_result_rows = 128, .cache = {.bytes = 64 << 20, .type = kernels::CacheType::kF32}},
+      {.cpu = {.threads = 1}});
   auto sequence = (*device)->cache().NewSequence({});
   EXPECT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(c.tokens.size())).ok());
   const SequenceStep step{sequence->get(), c.tokens, Rows::kAll};
   auto result = c.logits ? Forward(**device, {&step, 1}) : ForwardHidden(**device, {&step, 1});
   EXPECT_TRUE(result.ok()) << result.status();
-  return result->Copy();
+  return *result->Copy();
 }
 
 // The root mean square difference of each row over the standard deviation of all values, ascending: the one at `share`.

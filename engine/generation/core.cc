@@ -120,16 +120,14 @@ bool Core::Step() {
   if (plan.work.empty()) return false;
   for (const scheduler::Work& work : plan.work) Begin(work.id);
   absl::StatusOr<forward::ForwardResult> result = runner_.Run(StepsFor(plan.work));
-  if (result.ok()) {
+  absl::Status status = result.status();
+  if (status.ok()) {
     scheduler_.Computed(plan.work);
-    const int64_t tokens = HandleResults(plan.work, *result);
+    int64_t tokens = 0;
+    status = HandleResults(plan.work, *result, tokens);
     scheduler_.rates().StreamsAdvanced(plan.shape.decode_sequences, tokens);
-  } else {
-    // A pass fails as a whole; which sequence is to blame cannot be told.
-    std::vector<RequestId> failed;
-    for (const scheduler::Work& work : plan.work) failed.push_back(active_.at(work.id).request->id);
-    for (RequestId id : failed) Cancel(id, Annotate(result.status(), "forward pass"));
   }
+  if (!status.ok()) FailWork(plan.work, status);
   DropUnread();
   const double seconds = Seconds(begin, clock_.Now());
   scheduler_.rates().StepDone(plan.shape, seconds);
@@ -233,8 +231,18 @@ std::vector<forward::SequenceStep> Core::StepsFor(std::span<const scheduler::Wor
   return steps;
 }
 
-int64_t Core::HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result) {
-  int64_t next = 0, stream_tokens = 0;
+// A pass fails as a whole; which sequence is to blame cannot be told.
+void Core::FailWork(std::span<const scheduler::Work> work, const absl::Status& status) {
+  std::vector<RequestId> failed;
+  for (const scheduler::Work& item : work) {
+    if (const auto it = active_.find(item.id); it != active_.end()) failed.push_back(it->second.request->id);
+  }
+  for (RequestId id : failed) Cancel(id, Annotate(status, "forward pass"));
+}
+
+absl::Status Core::HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result,
+                                 int64_t& stream_tokens) {
+  int64_t next = 0;
   for (const scheduler::Work& item : work) {
     const bool all_rows = scheduler_.Find(item.id) != nullptr && scheduler_.Find(item.id)->spec.all_rows;
     const int64_t rows = all_rows || item.drafts > 0 ? item.count : item.completes ? 1 : 0;
@@ -243,40 +251,49 @@ int64_t Core::HandleResults(std::span<const scheduler::Work> work, forward::Forw
     Active& active = active_.at(item.id);
     const uint64_t before = statistics_.generation_tokens;
     if (item.drafts > 0) {
-      AdvanceGuessed(item, active, result, row);
+      RETURN_IF_ERROR(AdvanceGuessed(item, active, result, row));
     } else {
-      if (all_rows) HandlePromptRows(active, item, result, row);
-      if (item.completes) AdvanceChoice(item.id, active, result.Row(next - 1));
+      if (all_rows) RETURN_IF_ERROR(HandlePromptRows(active, item, result, row));
+      if (item.completes) {
+        ASSIGN_OR_RETURN(const std::span<float> logits, result.Row(next - 1));
+        AdvanceChoice(item.id, active, logits);
+      }
     }
     if (item.decode) stream_tokens += static_cast<int64_t>(statistics_.generation_tokens - before);
   }
-  return stream_tokens;
+  return absl::OkStatus();
 }
 
-void Core::HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result, int64_t row) {
+absl::Status Core::HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result,
+                                    int64_t row) {
   for (int64_t i = 0; i < work.count; ++i) {
-    active.choice->AddPromptRow(work.first + i, result.Row(row + i));
+    ASSIGN_OR_RETURN(const std::span<float> logits, result.Row(row + i));
+    active.choice->AddPromptRow(work.first + i, logits);
     rows_taken_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!work.completes || !active.choice->at_beginning()) return;
+  if (!work.completes || !active.choice->at_beginning()) return absl::OkStatus();
   Send(*active.request, Delta{.choice = active.choice->index(),
                               .first_prompt_token = active.request->request.prompt.front(),
                               .prompt_logprobs = active.choice->TakePromptLogprobs()});
+  return absl::OkStatus();
 }
 
 // Each row is drawn from as if it were alone; it counts as long as the token before it was the one guessed.
-void Core::AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result, int64_t row) {
+absl::Status Core::AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result,
+                                  int64_t row) {
   const std::span<const int32_t> drafts = speculation_.Drafts(work.id).first(static_cast<size_t>(work.drafts));
   size_t accepted = 0;
   bool goes_on = true;
   for (size_t i = 0; goes_on && i <= drafts.size(); ++i) {
-    goes_on = AdvanceChoice(work.id, active, result.Row(row + static_cast<int64_t>(i)));
+    ASSIGN_OR_RETURN(const std::span<float> logits, result.Row(row + static_cast<int64_t>(i)));
+    goes_on = AdvanceChoice(work.id, active, logits);
     if (!goes_on || i == drafts.size() || active.choice->tokens().back() != drafts[i]) break;
     cache_.Commit(*memory_.Get(work.id), drafts.subspan(i, 1));
     scheduler_.Accept(work.id);
     ++accepted;
   }
   speculation_.Judge(work.id, drafts.size(), accepted, goes_on);
+  return absl::OkStatus();
 }
 
 // False: it has ended, and is gone.

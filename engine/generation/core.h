@@ -104,9 +104,13 @@ class Core {
   int64_t KnownTokens(const Request& request) const;
   std::vector<forward::SequenceStep> StepsFor(std::span<const scheduler::Work> work);
   // Returns how many tokens those got that generated before.
-  int64_t HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result);
-  void HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result, int64_t row);
-  void AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result, int64_t row);
+  void FailWork(std::span<const scheduler::Work> work, const absl::Status& status);
+  // Adds to stream_tokens what decoding sequences got.
+  absl::Status HandleResults(std::span<const scheduler::Work> work, forward::ForwardResult& result,
+                             int64_t& stream_tokens);
+  absl::Status HandlePromptRows(Active& active, const scheduler::Work& work, forward::ForwardResult& result,
+                                int64_t row);
+  absl::Status AdvanceGuessed(const scheduler::Work& work, Active& active, forward::ForwardResult& result, int64_t row);
   bool AdvanceChoice(scheduler::SequenceId id, Active& active, std::span<float> logits);
   void FinishChoice(scheduler::SequenceId id, const Finish& finish);
   static uint32_t CachedOfPrompt(const Request& request, const scheduler::Sequence& sequence);

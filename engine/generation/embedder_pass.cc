@@ -201,7 +201,10 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts, MonotonicTime now
   for (const Part& part : parts) {
     const int64_t rows = PoolsLastToken() ? 1 : part.tokens;
     part.job->tokens_left -= part.tokens;
-    for (const int64_t end = row + rows; row < end; ++row) TakeRow(part, result.Row(row));
+    for (const int64_t end = row + rows; row < end; ++row) {
+      ASSIGN_OR_RETURN(const std::span<float> values, result.Row(row));
+      TakeRow(part, values);
+    }
   }
   for (const Part& part : parts) RETURN_IF_ERROR(FinishInput(part, now));
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "config/base/testing_paths.h"
+#include "engine/device/create.h"
 #include "engine/generation/refusal.h"
 #include "engine/model/testing_model.h"
 
@@ -29,12 +30,12 @@ class EmbedderTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(TestModelPath())) GTEST_SKIP() << TestModelPath() << " is not on this machine";
-    device_ = *device::Device::Create(*model::Model::Load(*gguf::GgufFile::Open(TestModelPath())),
-                                      {.threads = 2,
-                                       .context_tokens = 512,
-                                       .max_batch_tokens = 32,
-                                       .max_result_rows = 16,
-                                       .cache = {.bytes = 12 << 20, .max_sequences = 16, .prefix_reuse = false}});
+    device_ = *device::CreateDevice(*model::Model::Load(*gguf::GgufFile::Open(TestModelPath())),
+                                    {.context_tokens = 512,
+                                     .max_batch_tokens = 32,
+                                     .max_result_rows = 16,
+                                     .cache = {.bytes = 12 << 20, .max_sequences = 16, .prefix_reuse = false}},
+                                    {.cpu = {.threads = 2}});
   }
 
   // The vectors of two texts; `between` is called after each pass.
@@ -76,11 +77,10 @@ TEST_F(EmbedderTest, InputsThatLoseTheirPagesGiveTheSameVectors) {
 TEST(Embedder, PoolsAsItGoes) {
   for (const uint32_t pooling : {1u, 2u, 3u}) {  // mean, first, last
     const std::string bytes = model::TestingModel::Llama().Set("pooling_type", pooling).Bytes();
-    const auto device = *device::Device::Create(*model::LoadBytes(bytes), {.threads = 1,
-                                                                           .context_tokens = 256,
-                                                                           .max_batch_tokens = 64,
-                                                                           .max_result_rows = 64,
-                                                                           .cache = {.bytes = 1 << 20}});
+    const auto device = *device::CreateDevice(
+        *model::LoadBytes(bytes),
+        {.context_tokens = 256, .max_batch_tokens = 64, .max_result_rows = 64, .cache = {.bytes = 1 << 20}},
+        {.cpu = {.threads = 1}});
     std::vector<int32_t> text(50);
     for (int32_t i = 0; i < 50; ++i) text[static_cast<size_t>(i)] = (7 + 13 * i) % 96;
     std::vector<float> expected(static_cast<size_t>(forward::PooledSize(device->model().spec())));
@@ -89,7 +89,7 @@ TEST(Embedder, PoolsAsItGoes) {
       ASSERT_TRUE(device->cache().Reserve(*sequence, 50).ok());
       const forward::SequenceStep step{sequence.get(), text, forward::Rows::kAll};
       auto result = *forward::ForwardHidden(*device, {&step, 1});
-      ASSERT_TRUE(forward::Pool(*device, result.Copy(), 50, expected).ok());
+      ASSERT_TRUE(forward::Pool(*device, *result.Copy(), 50, expected).ok());
     }
     Embedder embedder(*device);
     Vectors vectors;

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "engine/device/create.h"
 #include "engine/generation/embedder.h"
 #include "engine/generation/refusal.h"
 #include "engine/model/testing_model.h"
@@ -20,12 +21,12 @@ class EmbedderTurns : public testing::Test {
   void Create(const model::TestingModel& model, const scheduler::QueueLimits& limits = {.max_wait_seconds = 0},
               bool prefix_reuse = false) {
     bytes_ = model.Bytes();
-    device_ =
-        *device::Device::Create(*model::LoadBytes(bytes_), {.threads = 1,
-                                                            .context_tokens = 256,
-                                                            .max_batch_tokens = kPassTokens,
-                                                            .max_result_rows = kPassTokens,
-                                                            .cache = {.bytes = 4 << 20, .prefix_reuse = prefix_reuse}});
+    device_ = *device::CreateDevice(*model::LoadBytes(bytes_),
+                                    {.context_tokens = 256,
+                                     .max_batch_tokens = kPassTokens,
+                                     .max_result_rows = kPassTokens,
+                                     .cache = {.bytes = 4 << 20, .prefix_reuse = prefix_reuse}},
+                                    {.cpu = {.threads = 1}});
     embedder_ = std::make_unique<Embedder>(*device_, limits);
   }
   // As many texts of so many tokens; its number.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/cache/host_page_memory.h"
 #include "engine/cache/kv_cache.h"
 #include "engine/generation/step_runner.h"
 #include "engine/generation/vocabulary.h"
@@ -37,10 +38,12 @@ class FakeModel : public StepRunner {
     layout.page_bytes = {kPageBytes};
     layout.state_bytes = {options.recurrent ? kStateBytes : 0};
     const int64_t states = options.recurrent ? (options.max_sequences + (options.prefix_reuse ? 16 : 0)) : 0;
-    cache_ = *cache::KvCache::Create(
-        layout, {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes + states * kStateBytes),
-                 .max_sequences = options.max_sequences,
-                 .prefix_reuse = options.prefix_reuse});
+    cache_ =
+        *cache::KvCache::Create(layout,
+                                {.bytes = static_cast<uint64_t>(options.blocks * kPageBytes + states * kStateBytes),
+                                 .max_sequences = options.max_sequences,
+                                 .prefix_reuse = options.prefix_reuse},
+                                memory_);
   }
 
   cache::KvCache& cache() { return *cache_; }
@@ -61,11 +64,10 @@ class FakeModel : public StepRunner {
     int64_t count = 0;
     for (const forward::SequenceStep& step : steps) {
       tokens += std::ssize(step.tokens);
-      const void* const* pages = step.sequence->pages(0);
       for (size_t i = 0; i < step.tokens.size(); ++i) {
         const int64_t position = step.sequence->length() + static_cast<int64_t>(i);
-        Slot(pages, position) = step.tokens[i];
-        if (auto* state = static_cast<uint64_t*>(step.sequence->state(0))) {
+        Slot(*step.sequence, position) = step.tokens[i];
+        if (uint64_t* const state = StateOf(*step.sequence)) {
           if (position == 0) *state ^= kHashBegin;
           *state = Extend(*state, step.tokens[i]);
         }
@@ -92,15 +94,18 @@ class FakeModel : public StepRunner {
     return (hash ^ static_cast<uint64_t>(token)) * 1099511628211u;
   }
 
-  static int32_t& Slot(const void* const* pages, int64_t position) {
-    void* page = const_cast<void*>(pages[position / kernels::kPageTokens]);
-    return static_cast<int32_t*>(page)[position % kernels::kPageTokens];
+  int32_t& Slot(const cache::Sequence& sequence, int64_t position) const {
+    uint8_t* const page = memory_.Page(sequence.pages(0)[position / kernels::kPageTokens], 0);
+    return reinterpret_cast<int32_t*>(page)[position % kernels::kPageTokens];
+  }
+  uint64_t* StateOf(const cache::Sequence& sequence) const {
+    return reinterpret_cast<uint64_t*>(memory_.State(sequence.slot(), 0));
   }
 
-  static uint64_t HashOf(const cache::Sequence& sequence, int64_t position) {
+  uint64_t HashOf(const cache::Sequence& sequence, int64_t position) const {
     uint64_t hash = kHashBegin;
-    for (int64_t i = 0; i <= position; ++i) hash = Extend(hash, Slot(sequence.pages(0), i));
-    const auto* state = static_cast<const uint64_t*>(sequence.state(0));
+    for (int64_t i = 0; i <= position; ++i) hash = Extend(hash, Slot(sequence, i));
+    const uint64_t* const state = StateOf(sequence);
     EXPECT_TRUE(state == nullptr || *state == hash) << "the state and the pages are of different texts";
     return hash;
   }
@@ -111,10 +116,11 @@ class FakeModel : public StepRunner {
       const uint64_t mixed = (hash ^ static_cast<uint64_t>(token)) * 0x9E3779B97F4A7C15u;
       float logit = static_cast<float>(mixed >> 40) / static_cast<float>(1 << 24) * 8 - 4;
       if (token == kEnd) logit -= 2;
-      rows_.push_back(Slot(sequence.pages(0), position) == poison ? std::nanf("") : logit);
+      rows_.push_back(Slot(sequence, position) == poison ? std::nanf("") : logit);
     }
   }
 
+  cache::HostPageMemory memory_;
   std::unique_ptr<cache::KvCache> cache_;
   std::vector<float> rows_;
 };

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "config/base/testing_paths.h"
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/generation/core.h"
 #include "engine/generation/model_drafter.h"
 #include "engine/generation/ngram_drafter.h"
@@ -72,15 +72,16 @@ class ModelBits : public testing::TestWithParam<Case> {
   }
 
   absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const Setting& setting, uint64_t cache_bytes) {
-    return device::Device::Create(model_, {.threads = setting.threads,
-                                           .context_tokens = kContext,
-                                           .max_batch_tokens = setting.prefill_tokens + kSequences + kGuesses,
-                                           .max_result_rows = kRows,
-                                           .cache = {.bytes = cache_bytes,
-                                                     .type = GetParam().cache,
-                                                     .max_sequences = kSequences,
-                                                     .step_tokens = setting.prefill_tokens + kGuesses,
-                                                     .prefix_reuse = setting.prefix_reuse}});
+    return device::CreateDevice(model_,
+                                {.context_tokens = kContext,
+                                 .max_batch_tokens = setting.prefill_tokens + kSequences + kGuesses,
+                                 .max_result_rows = kRows,
+                                 .cache = {.bytes = cache_bytes,
+                                           .type = GetParam().cache,
+                                           .max_sequences = kSequences,
+                                           .step_tokens = setting.prefill_tokens + kGuesses,
+                                           .prefix_reuse = setting.prefix_reuse}},
+                                {.cpu = {.threads = setting.threads}});
   }
 
   // With a small pool, the smallest that holds one sequence of the whole context.
@@ -98,12 +99,13 @@ class ModelBits : public testing::TestWithParam<Case> {
   std::unique_ptr<Drafter> MakeDrafter(Guesses guesses) {
     if (guesses == Guesses::kText) return std::make_unique<NgramDrafter>();
     if (guesses == Guesses::kNone) return nullptr;
-    draft_device_ = *device::Device::Create(
-        model_, {.threads = 1,
-                 .context_tokens = kContext,
-                 .max_batch_tokens = 64,
-                 .max_result_rows = kSequences,
-                 .cache = {.bytes = 8 << 20, .max_sequences = 2 * kSequences, .prefix_reuse = false}});
+    draft_device_ =
+        *device::CreateDevice(model_,
+                              {.context_tokens = kContext,
+                               .max_batch_tokens = 64,
+                               .max_result_rows = kSequences,
+                               .cache = {.bytes = 8 << 20, .max_sequences = 2 * kSequences, .prefix_reuse = false}},
+                              {.cpu = {.threads = 1}});
     draft_runner_ = std::make_unique<DeviceRunner>(*draft_device_);
     return std::make_unique<ModelDrafter>(
         *draft_runner_, draft_device_->cache(), *kernels::SelectKernels(nullptr),

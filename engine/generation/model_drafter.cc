@@ -99,7 +99,9 @@ std::vector<ModelDrafter::Guessing> ModelDrafter::CatchUp(std::span<const Wanted
   std::vector<Guessing> guessing;
   for (size_t row = 0; row < complete.size(); ++row) {
     const size_t i = complete[row];
-    if (!Add(result->Row(static_cast<int64_t>(row)), drafts[i]) || wanted[i].most < 2) continue;
+    const absl::StatusOr<std::span<float>> logits = result->Row(static_cast<int64_t>(row));
+    if (!logits.ok()) return {};
+    if (!Add(*logits, drafts[i]) || wanted[i].most < 2) continue;
     auto fork = WithRoom([&] { return cache_.Fork(*sequences_.at(wanted[i].id).sequence); });
     if (fork.ok()) guessing.push_back({.index = i, .most = wanted[i].most, .sequence = *std::move(fork)});
   }
@@ -123,7 +125,9 @@ bool ModelDrafter::Extend(std::vector<Guessing>& guessing, std::vector<std::vect
   if (!result.ok()) return false;
   for (size_t row = 0; row < guessing.size(); ++row) {
     Guessing& one = guessing[row];
-    if (!Add(result->Row(static_cast<int64_t>(row)), drafts[one.index])) one.most = 0;
+    const absl::StatusOr<std::span<float>> logits = result->Row(static_cast<int64_t>(row));
+    if (!logits.ok()) return false;
+    if (!Add(*logits, drafts[one.index])) one.most = 0;
   }
   return true;
 }

@@ -45,7 +45,7 @@ class ModelDrafterTest : public testing::Test {
       const forward::SequenceStep step[] = {
           {.sequence = sequence.get(), .tokens = tokens, .wanted = forward::Rows::kLast}};
       forward::ForwardResult result = *model.Run(step);
-      found.push_back(kKernels.argmax(result.Row(0).data(), result.row_elements()));
+      found.push_back(kKernels.argmax(result.Row(0)->data(), result.row_elements()));
       tokens.push_back(found.back());
     }
     return found;

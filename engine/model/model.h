@@ -2,7 +2,7 @@
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<const gguf::GgufFile> file, gguf::GgufFile::Open(path));
 //   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, Model::Load(file));
-//   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device, device::Device::Create(model, {.threads = 2}));
+//   ASSIGN_OR_RETURN(std::unique_ptr<device::Device> device, device::CreateDevice(model, {}));
 //
 // Weights stay in the mapped file, which the model keeps open. Nothing here depends on where it will run.
 #pragma once

@@ -136,7 +136,7 @@ absl::Status Bench(const Options& options) {
   ASSIGN_OR_RETURN(Runnable runnable, OpenRunnable(options.path, RunnableOptionsOf(options)));
   ASSIGN_OR_RETURN(const std::string wanted, ChosenIsa());
   const kernels::Kernels& kernels = *kernels::SelectKernels(wanted.empty() ? nullptr : wanted.c_str());
-  const int32_t threads = runnable.device->options().threads;
+  const int32_t threads = runnable.threads;
   const MachineLimits limits = MeasureMachine(kernels, threads);
   ASSIGN_OR_RETURN(const std::vector<Row> rows, MeasureModel(options, runnable, limits));
   (options.as_json ? PrintJson : PrintText)(kernels.name, threads, limits, rows);

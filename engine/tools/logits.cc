@@ -61,7 +61,7 @@ absl::Status WriteRows(Runnable& runnable, std::span<const int32_t> tokens, std:
     ASSIGN_OR_RETURN(forward::ForwardResult result, encoder ? forward::ForwardHidden(*runnable.device, {&step, 1})
                                                             : forward::Forward(*runnable.device, {&step, 1}));
     for (int64_t row = 0; row < result.rows(); ++row) {
-      const std::span<const float> values = result.Row(row);
+      ASSIGN_OR_RETURN(const std::span<const float> values, result.Row(row));
       output.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
     }
     progress.Advance(chunk.size());

@@ -50,7 +50,7 @@ absl::Status DecodeStep(Runnable& runnable, DecodeBatch& batch) {
   }
   ASSIGN_OR_RETURN(forward::ForwardResult result, forward::Forward(*runnable.device, steps));
   for (size_t i = 0; i < batch.tokens.size(); ++i) {
-    const std::span<const float> row = result.Row(static_cast<int64_t>(i));
+    ASSIGN_OR_RETURN(const std::span<const float> row, result.Row(static_cast<int64_t>(i)));
     batch.tokens[i] = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
   }
   return absl::OkStatus();

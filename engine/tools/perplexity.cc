@@ -70,7 +70,8 @@ class Scorer {
       const auto chunk = window.subspan(begin, std::min(kResultRows, context_ - 1 - begin));
       ASSIGN_OR_RETURN(forward::ForwardResult result, Run(*sequence, chunk, forward::Rows::kAll));
       for (int64_t row = 0; row < result.rows(); ++row) {
-        const double loss = NegativeLogLikelihood(result.Row(row), window[begin + row + 1]);
+        ASSIGN_OR_RETURN(const std::span<const float> logits, result.Row(row));
+        const double loss = NegativeLogLikelihood(logits, window[begin + row + 1]);
         score.sum += loss;
         score.squares += loss * loss;
         ++score.tokens;

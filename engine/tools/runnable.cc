@@ -4,6 +4,7 @@
 
 #include "config/base/status.h"
 #include "config/environment.h"
+#include "engine/device/cpu/cores.h"
 
 namespace inferd::tools {
 namespace {
@@ -43,17 +44,16 @@ absl::StatusOr<Runnable> MakeRunnable(std::shared_ptr<const model::Model> model,
                            options.tokens, trained);
   }
   ASSIGN_OR_RETURN(const std::string isa, ChosenIsa());
-  ASSIGN_OR_RETURN(runnable.device, device::Device::Create(
-                                        runnable.model, {.threads = options.threads,
-                                                         .context_tokens = options.tokens,
-                                                         .max_batch_tokens = options.batch_tokens,
-                                                         .max_result_rows = options.result_rows,
-                                                         .cache = {.bytes = CacheBytes(runnable.model->spec(), options),
-                                                                   .type = options.cache_type,
-                                                                   .max_sequences = options.sequences,
-                                                                   .prefix_reuse = false},
-                                                         .blas = options.blas,
-                                                         .isa = isa}));
+  runnable.threads = options.threads == 0 ? device::DefaultThreads() : options.threads;
+  const device::DeviceOptions device{.context_tokens = options.tokens,
+                                     .max_batch_tokens = options.batch_tokens,
+                                     .max_result_rows = options.result_rows,
+                                     .cache = {.bytes = CacheBytes(runnable.model->spec(), options),
+                                               .type = options.cache_type,
+                                               .max_sequences = options.sequences,
+                                               .prefix_reuse = false}};
+  const device::CpuOptions cpu{.threads = runnable.threads, .blas = options.blas, .isa = isa};
+  ASSIGN_OR_RETURN(runnable.device, device::CreateDevice(runnable.model, device, {.cpu = cpu}));
   return runnable;
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/model/model.h"
 
 namespace inferd::tools {
@@ -21,12 +21,13 @@ struct RunnableOptions {
   int64_t batch_tokens = 512;
   int64_t result_rows = 64;
   kernels::CacheType cache_type = kernels::CacheType::kF16;
-  bool blas = false;  // as in device::DeviceOptions
+  bool blas = false;  // as in device::CpuOptions
 };
 
 struct Runnable {
   std::shared_ptr<const model::Model> model;
   std::unique_ptr<device::Device> device;
+  int32_t threads = 0;  // that it uses
 };
 
 // Name of the kernel variant that INFERD_ISA asks for; empty: the best that this CPU runs.

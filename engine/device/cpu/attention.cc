@@ -89,7 +89,7 @@ float CpuDevice::TemperatureAt(const model::AttentionSpec& a, int64_t position) 
 
 void CpuDevice::WriteRun(int32_t layer, const Run& run, const float* k, int64_t k_stride, const float* v,
                          int64_t v_stride) {
-  void* page = const_cast<void*>(run.sequence->sequence->pages(layer)[run.position / kernels::kPageTokens]);
+  void* page = PagesOf(layer, *run.sequence)[run.position / kernels::kPageTokens];
   k_.write_kv(ShapeOf(layer), page, static_cast<int32_t>(run.position % kernels::kPageTokens),
               static_cast<int32_t>(run.tokens), k + run.row * k_stride, k_stride, v + run.row * v_stride, v_stride);
 }
@@ -184,7 +184,7 @@ kernels::AttentionArguments CpuDevice::ArgumentsOf(int32_t layer, const BatchSeq
   const int64_t row = sequence.row_begin + first, position = sequence.first_position + first;
   const std::vector<float>& slopes = alibi_slopes_[layer];
   return {.shape = ShapeOf(layer),
-          .pages = sequence.sequence->pages(a.kv_of < 0 ? layer : a.kv_of),
+          .pages = PagesOf(a.kv_of < 0 ? layer : a.kv_of, sequence),
           .kv_head = static_cast<int32_t>(heads.kv_head),
           .group = static_cast<int32_t>(heads.count),
           .queries = tokens,

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/device/cache_layout.h"
 #include "engine/device/cpu/cores.h"
-#include "engine/device/cpu/recurrent_shape.h"
+#include "engine/device/recurrent_shape.h"
 
 namespace inferd::device {
 namespace {
@@ -42,56 +43,58 @@ std::string RunnableVariants() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-absl::Status ResolveOptions(const model::Model& model, DeviceOptions& options) {
+absl::Status ResolveCpuOptions(CpuOptions& options) {
   if (options.threads == 0) options.threads = DefaultThreads();
-  if (options.context_tokens == 0) options.context_tokens = model.context_length();
-  if (options.threads < 1 || options.threads > 1024)
-    return InvalidArgument("threads: {}, expected 1..1024", options.threads);
-  if (options.context_tokens < 1) return InvalidArgument("context: {}, expected at least 1", options.context_tokens);
-  if (model.spec().learned_positions && options.context_tokens > model.context_length()) {
-    return InvalidArgument("context: {}, the model has learned positions up to {}", options.context_tokens,
-                           model.context_length());
-  }
-  if (options.max_batch_tokens < 1 || options.max_batch_tokens > (1 << 20)) {
-    return InvalidArgument("batch.prefill_tokens: {}, expected 1..1048576", options.max_batch_tokens);
-  }
-  if (options.max_result_rows < 1)
-    return InvalidArgument("result rows: {}, expected at least 1", options.max_result_rows);
-  return absl::OkStatus();
+  if (options.threads >= 1 && options.threads <= 1024) return absl::OkStatus();
+  return InvalidArgument("threads: {}, expected 1..1024", options.threads);
 }
 
 }  // namespace
 
-absl::Status LoadBlas() { return Blas::Open().status(); }
-
-absl::StatusOr<std::unique_ptr<Device>> Device::Create(std::shared_ptr<const model::Model> model,
-                                                       const DeviceOptions& options) {
-  return CpuDevice::Create(std::move(model), options);
-}
-
 absl::StatusOr<std::unique_ptr<Device>> CpuDevice::Create(std::shared_ptr<const model::Model> model,
-                                                          DeviceOptions options) {
-  RETURN_IF_ERROR(ResolveOptions(*model, options));
-  const kernels::Kernels* k = kernels::SelectKernels(options.isa.empty() ? nullptr : options.isa.c_str());
-  if (k == nullptr) {
-    return InvalidArgument("instruction set \"{}\": not a kernel variant that this processor runs ({})", options.isa,
-                           RunnableVariants());
-  }
-  auto device = std::unique_ptr<CpuDevice>(new CpuDevice(std::move(model), std::move(options), *k));
-  RETURN_IF_ERROR(device->CreateCache());
-  RETURN_IF_ERROR(device->Allocate());
-  if (device->options_.blas) RETURN_IF_ERROR(device->OpenBlas());
+                                                          DeviceOptions options, const CpuOptions& cpu) {
+  const auto layers = static_cast<int32_t>(model->spec().layers.size());
+  ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, Make(std::move(model), std::move(options), cpu, {0, layers}));
+  ASSIGN_OR_RETURN(cache::CacheLayout layout, CacheLayoutOf(device->spec_, device->options_.cache.type));
+  ASSIGN_OR_RETURN(device->cache_, cache::KvCache::Create(std::move(layout), device->options_.cache, device->memory_));
   return device;
 }
 
-CpuDevice::CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k)
+absl::StatusOr<std::unique_ptr<Device>> CpuDevice::CreatePart(std::shared_ptr<const model::Model> model,
+                                                              DeviceOptions options, const CpuOptions& cpu,
+                                                              LayerRange layers) {
+  return Make(std::move(model), std::move(options), cpu, layers);
+}
+
+absl::StatusOr<std::unique_ptr<CpuDevice>> CpuDevice::Make(std::shared_ptr<const model::Model> model,
+                                                           DeviceOptions options, CpuOptions cpu, LayerRange layers) {
+  RETURN_IF_ERROR(ResolveCpuOptions(cpu));
+  RETURN_IF_ERROR(ResolveOptions(*model, options));
+  const kernels::Kernels* k = kernels::SelectKernels(cpu.isa.empty() ? nullptr : cpu.isa.c_str());
+  if (k == nullptr) {
+    return InvalidArgument("instruction set \"{}\": not a kernel variant that this processor runs ({})", cpu.isa,
+                           RunnableVariants());
+  }
+  ASSIGN_OR_RETURN(const cache::CacheLayout layout, CacheLayoutOf(model->spec(), options.cache.type));
+  auto device =
+      std::unique_ptr<CpuDevice>(new CpuDevice(std::move(model), std::move(options), cpu.threads, *k, layers));
+  device->group_of_ = GroupsOf(layout);
+  device->groups_ = layout.groups.size();
+  RETURN_IF_ERROR(device->Allocate());
+  if (cpu.blas) RETURN_IF_ERROR(device->OpenBlas());
+  return device;
+}
+
+CpuDevice::CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, int32_t threads,
+                     const kernels::Kernels& k, LayerRange layers)
     : model_(std::move(model)),
       spec_(model_->spec()),
       weights_(model_->weights()),
       options_(std::move(options)),
+      layers_(layers),
       k_(k),
-      pool_(options_.threads),
-      scratch_(options_.threads),
+      pool_(threads),
+      scratch_(threads),
       products_(k_, pool_, scratch_) {
   for (const model::RopeSpec& rope : spec_.ropes) ropes_.push_back(model::FrequenciesOf(rope, options_.context_tokens));
   for (const model::LayerSpec& layer : spec_.layers) {
@@ -104,36 +107,7 @@ CpuDevice::CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions op
 std::string CpuDevice::description() const { return fmt::format("cpu {}, {} threads", k_.name, pool_.threads()); }
 
 kernels::PageShape CpuDevice::ShapeOf(int32_t layer) const {
-  const model::AttentionSpec& a = spec_.layers[layer].attention;
-  return {options_.cache.type, static_cast<int32_t>(a.kv_heads), static_cast<int32_t>(a.k_dim),
-          static_cast<int32_t>(a.v_dim)};
-}
-
-absl::Status CpuDevice::CreateCache() {
-  cache::CacheLayout layout;
-  const auto layers = static_cast<int32_t>(spec_.layers.size());
-  for (int32_t i = 0; i < layers; ++i) {
-    const model::LayerSpec& layer = spec_.layers[i];
-    layout.state_bytes.push_back(StateBytes(layer.recurrent));
-    layout.page_bytes.push_back(0);
-    if (layer.attention.heads == 0 || layer.attention.kv_of >= 0) continue;
-    const kernels::PageShape shape = ShapeOf(i);
-    if (shape.type == kernels::CacheType::kQ8_0 && (shape.k_dim % 32 != 0 || shape.v_dim % 32 != 0)) {
-      return InvalidArgument(
-          "kv_cache.type: q8_0 needs head dimensions that are multiples of 32, the model has {} and {}", shape.k_dim,
-          shape.v_dim);
-    }
-    layout.page_bytes.back() = static_cast<int64_t>(k_.page_bytes(shape));
-    // Encoders and chunked windows keep all pages: what a later query sees does not only move forwards.
-    const bool moves = layer.attention.window_shape == model::WindowShape::kCausal && !spec_.encoder;
-    const int64_t window = moves ? layer.attention.window : 0;
-    auto group =
-        std::find_if(layout.groups.begin(), layout.groups.end(), [&](const auto& g) { return g.window == window; });
-    if (group == layout.groups.end()) group = layout.groups.insert(group, {window, {}});
-    group->layers.push_back(i);
-  }
-  ASSIGN_OR_RETURN(cache_, cache::KvCache::Create(std::move(layout), options_.cache));
-  return absl::OkStatus();
+  return PageShapeOf(spec_.layers[layer].attention, options_.cache.type);
 }
 
 CpuDevice::Widths CpuDevice::WidthsOf() const {
@@ -234,6 +208,7 @@ absl::Status CpuDevice::Allocate() {
   RETURN_IF_ERROR(AllocateSlots(formats));
   RETURN_IF_ERROR(AllocateScratch(w));
   positions_.resize(rows);
+  addresses_.resize(spec_.layers.size());
   return absl::OkStatus();
 }
 
@@ -297,6 +272,7 @@ void CpuDevice::Begin(const Batch& batch) {
       done += tokens;
     }
   }
+  FindPages();
   for (size_t i = 0; i < ropes_.size(); ++i) {
     const auto pairs = static_cast<int64_t>(ropes_[i].inverse.size());
     ForRows(rows_, [&](int64_t row, int32_t) {
@@ -306,12 +282,41 @@ void CpuDevice::Begin(const Batch& batch) {
   }
 }
 
-void CpuDevice::Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) {
+// The kernels take addresses: those of all sequences' pages, one after the other, for each layer.
+void CpuDevice::FindPages() {
+  first_page_.clear();
+  std::vector<int64_t> pages(groups_, 0);
+  for (const BatchSequence& sequence : batch_.sequences) {
+    for (size_t group = 0; group < groups_; ++group) {
+      first_page_.push_back(pages[group]);
+      pages[group] += static_cast<int64_t>(sequence.tables[group].pages.size());
+    }
+  }
+  for (int32_t layer = layers_.begin; layer < layers_.end; ++layer) {
+    if (group_of_[layer] < 0) continue;
+    const auto group = static_cast<size_t>(group_of_[layer]);
+    std::vector<void*>& addresses = addresses_[layer];
+    addresses.clear();
+    for (const BatchSequence& sequence : batch_.sequences) {
+      for (int32_t page : sequence.tables[group].pages) {
+        addresses.push_back(page < 0 ? nullptr : memory_.Page(page, layer));
+      }
+    }
+  }
+}
+
+void* const* CpuDevice::PagesOf(int32_t layer, const BatchSequence& sequence) const {
+  const auto index = static_cast<size_t>(&sequence - batch_.sequences.data());
+  return addresses_[layer].data() + first_page_[index * groups_ + static_cast<size_t>(group_of_[layer])];
+}
+
+absl::Status CpuDevice::Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) {
   mixer_input_.formats = Formats::Of({&linear});
   mixer_input_.k = linear.weights.k;
   products_.Store(mixer_input_, 0, x.data());
   const Product product{&linear, y.data(), static_cast<int64_t>(y.size())};
   products_.Multiply(mixer_input_, 1, {&product, 1});
+  return absl::OkStatus();
 }
 
 }  // namespace inferd::device

@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/cache/host_page_memory.h"
 #include "engine/device/cpu/products.h"
 #include "engine/device/cpu/thread_pool.h"
 #include "engine/device/cpu/workspace.h"
-#include "engine/device/device.h"
+#include "engine/device/create.h"
 #include "engine/model/rope.h"
 #include "kernels/kernels.h"
 
@@ -25,11 +26,17 @@ namespace inferd::device {
 class CpuDevice final : public Device {
  public:
   static absl::StatusOr<std::unique_ptr<Device>> Create(std::shared_ptr<const model::Model> model,
-                                                        DeviceOptions options);
+                                                        DeviceOptions options, const CpuOptions& cpu);
+  // For a few layers of a SplitDevice: without a cache; the memory is created by who has it.
+  static absl::StatusOr<std::unique_ptr<Device>> CreatePart(std::shared_ptr<const model::Model> model,
+                                                            DeviceOptions options, const CpuOptions& cpu,
+                                                            LayerRange layers);
 
   const model::Model& model() const override { return *model_; }
   const DeviceOptions& options() const override { return options_; }
   cache::KvCache& cache() override { return *cache_; }
+  cache::PageMemory& memory() override { return memory_; }
+  const kernels::Kernels& host_kernels() const override { return k_; }
   std::string description() const override;
   uint64_t progress() const override { return pool_.items_done(); }
 
@@ -42,9 +49,15 @@ class CpuDevice final : public Device {
   void MixRecurrent(int32_t layer) override;
   void FeedForward(int32_t layer) override;
   void FinishLayer(int32_t layer) override;
-  std::span<float> Hidden(std::span<const int32_t> rows) override;
-  std::span<float> Logits(std::span<const int32_t> rows) override;
-  void Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) override;
+  absl::Status End() override { return absl::OkStatus(); }  // all is done when a step returns
+  absl::StatusOr<std::span<float>> Hidden(std::span<const int32_t> rows) override;
+  absl::StatusOr<std::span<float>> Logits(std::span<const int32_t> rows) override;
+  absl::StatusOr<std::span<const kernels::TopEntry>> TopK(std::span<const int32_t> rows, int32_t k) override;
+  absl::StatusOr<std::span<const float>> LogSumExp(std::span<const int32_t> rows) override;
+  absl::Status Project(const model::Linear& linear, std::span<const float> x, std::span<float> y) override;
+  int64_t stream_floats() const override;
+  absl::Status ReadStream(std::span<float> stream) override;
+  absl::Status WriteStream(std::span<const float> stream) override;
 
  private:
   // Consecutive rows of one sequence whose tokens lie in one page.
@@ -61,12 +74,16 @@ class CpuDevice final : public Device {
   static constexpr int64_t kQueryTokens = 32;  // queries of one attention item
   static constexpr int64_t kSpanRows = 8;      // rows of a batch whose keys are divided into spans
 
-  CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, const kernels::Kernels& k);
+  CpuDevice(std::shared_ptr<const model::Model> model, DeviceOptions options, int32_t threads,
+            const kernels::Kernels& k, LayerRange layers);
+  static absl::StatusOr<std::unique_ptr<CpuDevice>> Make(std::shared_ptr<const model::Model> model,
+                                                         DeviceOptions options, CpuOptions cpu, LayerRange layers);
   absl::Status Allocate();
   absl::Status AllocateScratch(const Widths& widths);
   absl::Status AllocateSlots(Formats formats);
   absl::Status OpenBlas();
-  absl::Status CreateCache();
+  void FindPages();
+  void* const* PagesOf(int32_t layer, const BatchSequence& sequence) const;  // of the layer's own K and V
   absl::StatusOr<Activations> AllocateActivations(int64_t rows, int64_t widest, Formats formats);
   Widths WidthsOf() const;
   kernels::PageShape ShapeOf(int32_t layer) const;
@@ -170,6 +187,7 @@ class CpuDevice final : public Device {
   void StreamModalities(int32_t layer);  // router_logits_ [rows][streams]
 
   // ---- recurrent.cc
+  float* StateOf(const BatchSequence& sequence, int32_t layer) const;
   template <typename Task>
   void ForSequenceParts(int64_t parts, Task task);
   void Convolve(int32_t layer, int64_t channels, const float* x, int64_t x_stride, bool silu, float* out);
@@ -182,24 +200,32 @@ class CpuDevice final : public Device {
   const model::DecoderSpec& spec_;
   const model::ModelWeights& weights_;
   DeviceOptions options_;
+  const LayerRange layers_;
   const kernels::Kernels& k_;
   ThreadPool pool_;
   std::vector<ThreadScratch> scratch_;
   Products products_;
   Workspace workspace_;
-  std::unique_ptr<cache::KvCache> cache_;
+  cache::HostPageMemory memory_;
+  std::unique_ptr<cache::KvCache> cache_;  // null for a part
+  std::vector<int32_t> group_of_;          // [layers] of pages; -1: none
+  size_t groups_ = 0;
   std::vector<model::RopeFrequencies> ropes_;
   std::vector<std::vector<float>> alibi_slopes_;  // [layers][heads], empty without
 
   // The batch and its buffers, all [rows] of the width named.
   Batch batch_;
   std::vector<Run> runs_;
-  std::vector<int64_t> positions_;  // [rows]
+  std::vector<std::vector<void*>> addresses_;  // [layers] of all sequences' pages
+  std::vector<int64_t> first_page_;            // [sequences][groups] of a sequence among them
+  std::vector<int64_t> positions_;             // [rows]
   int64_t rows_ = 0;
   float* x_ = nullptr;  // residual stream
   float *q_ = nullptr, *k_rows_ = nullptr, *v_ = nullptr, *attended_ = nullptr;
   float *gate_ = nullptr, *inner_rows_ = nullptr, *branch_ = nullptr, *recurrent_ = nullptr;
   float *hidden_ = nullptr, *logits_ = nullptr;
+  std::vector<kernels::TopEntry> top_;
+  std::vector<float> log_sums_;
   // Attention in spans: a few heads of a sequence, and each span of their keys.
   struct SpanPart {
     const BatchSequence* sequence;

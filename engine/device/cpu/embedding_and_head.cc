@@ -30,7 +30,7 @@ void CpuDevice::Embed() {
   if (spec_.altup.streams > 0) ExpandStreams();
 }
 
-std::span<float> CpuDevice::Hidden(std::span<const int32_t> rows) {
+absl::StatusOr<std::span<float>> CpuDevice::Hidden(std::span<const int32_t> rows) {
   const int64_t width = spec_.width;
   const auto wanted = static_cast<int64_t>(rows.size());
   CHECK(wanted <= options_.max_result_rows);
@@ -42,14 +42,14 @@ std::span<float> CpuDevice::Hidden(std::span<const int32_t> rows) {
       std::copy(x, x + width, hidden_ + i * width);
     }
   });
-  return {hidden_, static_cast<size_t>(wanted * width)};
+  return std::span(hidden_, static_cast<size_t>(wanted * width));
 }
 
-std::span<float> CpuDevice::Logits(std::span<const int32_t> rows) {
+absl::StatusOr<std::span<float>> CpuDevice::Logits(std::span<const int32_t> rows) {
   const int64_t width = spec_.width, vocabulary = spec_.vocabulary_size;
   const auto wanted = static_cast<int64_t>(rows.size());
   CHECK(wanted <= std::min(options_.max_result_rows, kMostLogitsRows));
-  if (wanted == 0) return {};
+  if (wanted == 0) return std::span<float>();
   mixer_input_.formats = Formats::Of({&weights_.head});
   mixer_input_.k = width;
   ForRows(wanted, [&](int64_t i, int32_t thread) {
@@ -64,7 +64,42 @@ std::span<float> CpuDevice::Logits(std::span<const int32_t> rows) {
       if (spec_.logit_soft_cap != 0) k_.soft_cap(logits, spec_.logit_soft_cap, n, logits);
     }
   });
-  return {logits_, static_cast<size_t>(wanted * vocabulary)};
+  return std::span(logits_, static_cast<size_t>(wanted * vocabulary));
+}
+
+absl::StatusOr<std::span<const kernels::TopEntry>> CpuDevice::TopK(std::span<const int32_t> rows, int32_t k) {
+  CHECK(k >= 1 && k <= spec_.vocabulary_size);
+  top_.resize(rows.size() * static_cast<size_t>(k));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    ASSIGN_OR_RETURN(const std::span<float> logits, Logits(rows.subspan(row, 1)));
+    k_.top_k(logits.data(), spec_.vocabulary_size, k, top_.data() + row * static_cast<size_t>(k));
+  }
+  return top_;
+}
+
+absl::StatusOr<std::span<const float>> CpuDevice::LogSumExp(std::span<const int32_t> rows) {
+  log_sums_.resize(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    ASSIGN_OR_RETURN(const std::span<float> logits, Logits(rows.subspan(row, 1)));
+    log_sums_[row] = k_.log_sum_exp(logits.data(), spec_.vocabulary_size);
+  }
+  return log_sums_;
+}
+
+// Between two layers, further streams have what the first one has, too.
+int64_t CpuDevice::stream_floats() const {
+  return spec_.altup.streams > 0 ? spec_.altup.streams * spec_.width : spec_.width;
+}
+
+absl::Status CpuDevice::ReadStream(std::span<float> stream) {
+  const float* const from = spec_.altup.streams > 0 ? streams_ : x_;
+  std::copy_n(from, stream.size(), stream.begin());
+  return absl::OkStatus();
+}
+
+absl::Status CpuDevice::WriteStream(std::span<const float> stream) {
+  std::copy(stream.begin(), stream.end(), spec_.altup.streams > 0 ? streams_ : x_);
+  return absl::OkStatus();
 }
 
 }  // namespace inferd::device

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "engine/device/cpu/cpu_device.h"
-#include "engine/device/cpu/recurrent_shape.h"
+#include "engine/device/recurrent_shape.h"
 
 namespace inferd::device {
 namespace {
@@ -14,10 +14,6 @@ namespace {
 using kernels::Activation;
 
 constexpr int64_t kChannels = 64;  // of one item
-
-float* StateOf(const BatchSequence& sequence, int32_t layer) {
-  return static_cast<float*>(sequence.sequence->state(layer));
-}
 
 }  // namespace
 
@@ -46,6 +42,10 @@ void CpuDevice::MixRecurrent(int32_t layer) {
       return;
   }
   AddBranch(m.out, w.after_mixer, w.after_mixer_sum);
+}
+
+float* CpuDevice::StateOf(const BatchSequence& sequence, int32_t layer) const {
+  return reinterpret_cast<float*>(memory_.State(sequence.slot, layer));
 }
 
 // task(sequence, part, thread) for each sequence and each of `parts`.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "engine/cache/page_store.h"
+#include "engine/cache/mapping.h"
 #include "engine/device/cpu/thread_pool.h"
 #include "kernels/kernels.h"
 
