@@ -7,7 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "config/base/status.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"
 #include "engine/generation/transcript.h"
 #include "engine/model/testing_model.h"

@@ -11,7 +11,7 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/options.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"
 #include "engine/model_variables.h"
 #include "engine/self_test.h"

@@ -21,8 +21,7 @@
 #include "config/sandbox/privileges.h"
 #include "config/sandbox/system_calls.h"
 #include "config/sandbox/user.h"
-#include "engine/device/create.h"
-#include "engine/device/device.h"
+#include "engine/device/factory/device_factory.h"
 
 namespace inferd::worker {
 namespace {

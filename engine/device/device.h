@@ -6,7 +6,7 @@
 //
 // forward.cc calls the steps in order. They may only enqueue: End() says whether they could be, and asking for a result
 // waits. How steps are fused and divided is the device's own business, but a result never depends on threads, batch or
-// chunking. One caller at a time. create.h makes devices by name.
+// chunking. One caller at a time. factory/device_factory.h makes devices by name.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/base/source_folder.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/forward/forward.h"
 #include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_writer.h"

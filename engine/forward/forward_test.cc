@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/model/testing_model.h"
 
 namespace inferd::forward {

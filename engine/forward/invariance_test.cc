@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/forward/forward.h"
 #include "engine/model/testing_model.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/forward/forward.h"
 #include "engine/forward/testing_oracles.h"
 #include "engine/gguf/gguf_file.h"

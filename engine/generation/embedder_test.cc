@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "config/base/testing_paths.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"
 #include "engine/model/testing_model.h"
 

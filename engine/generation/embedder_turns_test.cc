@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/generation/embedder.h"
 #include "engine/generation/refusal.h"
 #include "engine/model/testing_model.h"

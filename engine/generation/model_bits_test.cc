@@ -9,7 +9,7 @@
 #include <random>
 
 #include "config/base/testing_paths.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/generation/core.h"
 #include "engine/generation/model_drafter.h"
 #include "engine/generation/ngram_drafter.h"

@@ -4,7 +4,6 @@
 
 #include "config/base/status.h"
 #include "config/environment.h"
-#include "engine/device/cpu/cores.h"
 
 namespace inferd::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 #include "engine/model/model.h"
 
 namespace inferd::tools {

@@ -31,18 +31,21 @@ ENGINE = {
     "scheduler": (),
     "generation": ("cache", "constraint", "device", "forward", "model", "output", "sampling", "scheduler", "tokenizer"),
 }
+# What makes a device is on its own: devices do not know each other, and nobody but the factory knows which there are.
+DEVICES = {"engine/device/cpu": (), "engine/device/split": (), "engine/device/factory": ("engine/device/cpu", "engine/device/split")}
 LAYERS = {
     "config": {"config"},
     "proto": {"proto", "config/base"},  # what all gRPC programs share
     "kernels": {"kernels"},
     "engine": {"engine"} | ENGINE_BASE,
     **{f"engine/{name}": {f"engine/{folder}" for folder in (name, *below)} | ENGINE_BASE for name, below in ENGINE.items()},
-    "engine/tools": {"engine", "config", "kernels/kernels.h", "kernels/quant_types.h"},  # a program, like worker
-    "worker": {"worker", "engine", "config", "proto", "inferd/v1"},
+    "engine/tools": {"engine", "engine/device/factory", "config", "kernels/kernels.h", "kernels/quant_types.h"},  # a program, like worker
+    "worker": {"worker", "engine", "engine/device/factory", "config", "proto", "inferd/v1"},
     "gateway": {"gateway", "config", "proto", "inferd/v1"},
     "daemon": {"daemon", "config", "proto", "inferd/v1"},
-    "tests": {"tests", "kernels", "engine", "config", "inferd/v1"},
+    "tests": {"tests", "kernels", "engine", *DEVICES, "config", "inferd/v1"},
 }
+LAYERS |= {name: LAYERS["engine/device"] | {name, *below} for name, below in DEVICES.items()}
 # Folders between whose parts no circle of includes is allowed. kernels/ has a table of its variants at the top.
 ACYCLIC = ("config", "daemon", "engine", "proto", "worker")
 # A file with special flags includes nothing whose inline functions other files share.
@@ -80,8 +83,8 @@ def is_test(path):
 def layer_of(path):
     """The rule of the innermost folder that has one. Tests may use all of what their program has."""
     if path.parts[0] == "engine" and is_test(path):
-        return LAYERS["engine"]
-    return LAYERS.get("/".join(path.parts[:2]), LAYERS.get(path.parts[0]))
+        return LAYERS["engine"] | DEVICES.keys()
+    return LAYERS.get(part_of(path), LAYERS.get(path.parts[0]))
 
 
 def check_layers(path, text):
@@ -104,8 +107,9 @@ def check_layers(path, text):
 
 
 def part_of(path):
-    """engine/device for a file anywhere below it, engine for one that lies there."""
-    return "/".join(path.parts[:min(2, len(path.parts) - 1)])
+    """engine/model for a file anywhere below it, engine for one that lies there; engine/device/cpu, as DEVICES names it."""
+    folder = "/".join(path.parts[:min(3, len(path.parts) - 1)])
+    return folder if folder in DEVICES else "/".join(path.parts[:min(2, len(path.parts) - 1)])
 
 
 def arrows_of(path, text):
@@ -145,6 +149,9 @@ def allowed_include(path, include):
         return path.parts[0] != "kernels" or is_test(path)
     if is_test(path) and path.parts[0] == "kernels" and include.startswith("config/base/"):
         return True
+    part = part_of(pathlib.PurePosixPath(include))
+    if part in DEVICES:
+        return part in layer_of(path)
     return any(include == rule or include.startswith(rule + "/") for rule in layer_of(path))
 
 

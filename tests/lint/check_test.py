@@ -21,7 +21,13 @@ BROKEN = [
     ("newfolder/a.cc", "int f();\n", "has no rule"),
     ("engine/newfolder/a.cc", "int f();\n", "has no rule"),
     ("engine/model/a.cc", '#include "engine/device/device.h"\n', 'engine/model/ may not include "engine/device/device.h"'),
-    ("engine/device/cpu/a.h", HEAD + '#include "engine/forward/forward.h"\n', "engine/device/ may not include"),
+    ("engine/device/cpu/a.h", HEAD + '#include "engine/forward/forward.h"\n', "engine/device/cpu/ may not include"),
+    ("engine/device/a.cc", '#include "engine/device/cpu/cpu_device.h"\n', "engine/device/ may not include"),
+    ("engine/device/split/a.cc", '#include "engine/device/cpu/cpu_device.h"\n', "engine/device/split/ may not include"),
+    ("engine/device/cpu/a.cc", '#include "engine/device/factory/device_factory.h"\n', "engine/device/cpu/ may not include"),
+    ("engine/forward/a.cc", '#include "engine/device/cpu/cpu_device.h"\n', "engine/forward/ may not include"),
+    ("engine/a.cc", '#include "engine/device/factory/device_factory.h"\n', "engine/ may not include"),
+    ("worker/a.cc", '#include "engine/device/cpu/cpu_device.h"\n', "worker/ may not include"),
     ("engine/cache/a.cc", '#include "engine/device/device.h"\n', "engine/cache/ may not include"),
     ("engine/generation/a.cc", '#include "engine/engine.h"\n', "engine/generation/ may not include"),
     ("engine/a.h", "#pragma once\n", "begins with a comment"),
@@ -105,6 +111,15 @@ def test_sees_a_circle_between_folders(tmp_path):
         "daemon/c/c.h:2: folders include each other in a circle: daemon/a -> daemon/b -> daemon/c -> daemon/a"]
     files["daemon/c/c.h"] = HEAD
     assert check.check_tree(tree(tmp_path, files)) == []
+
+
+def test_sees_a_circle_between_folders_of_devices(tmp_path):
+    files = {
+        "engine/device/device.h": HEAD + '#include "engine/device/cpu/cpu_options.h"\n',
+        "engine/device/cpu/cpu_options.h": HEAD + '#include "engine/device/device.h"\n',
+    }
+    assert any("circle: engine/device -> engine/device/cpu -> engine/device" in problem
+               for problem in check.check_tree(tree(tmp_path, files)))
 
 
 def test_a_test_makes_no_circle(tmp_path):

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "engine/device/cpu/cpu_options.h"
+
 namespace inferd::device {
 namespace {
 

@@ -17,7 +17,4 @@ int32_t CoresOfQuota(const std::string& cpu_max);
 // of version 1), to their roots below the folder where they are mounted; 0: none.
 int32_t StrictestQuota(std::istream& groups, const std::string& mounted);
 
-// Threads that make sense: as many as usable cores, but no more than the quota grants.
-int32_t DefaultThreads();
-
 }  // namespace inferd::device

@@ -7,7 +7,6 @@
 
 #include "config/base/status.h"
 #include "engine/device/cache_layout.h"
-#include "engine/device/cpu/cores.h"
 #include "engine/device/recurrent_shape.h"
 
 namespace inferd::device {

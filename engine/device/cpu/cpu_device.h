@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "engine/cache/host_page_memory.h"
+#include "engine/device/cpu/cpu_options.h"
 #include "engine/device/cpu/products.h"
 #include "engine/device/cpu/thread_pool.h"
 #include "engine/device/cpu/workspace.h"
-#include "engine/device/create.h"
+#include "engine/device/device.h"
 #include "engine/model/rope.h"
 #include "kernels/kernels.h"
 

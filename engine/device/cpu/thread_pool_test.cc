@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "engine/device/cpu/cores.h"
+#include "engine/device/cpu/cpu_options.h"
 
 namespace inferd::device {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/device/cpu/cores.h"
+#include "engine/device/cpu/cpu_options.h"
 #include "engine/device/cpu/thread_pool.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/device/create.h"
+#include "engine/device/factory/device_factory.h"
 
 #include <utility>
 

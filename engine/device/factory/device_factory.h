@@ -10,15 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/device/cpu/cpu_options.h"
 #include "engine/device/device.h"
 
 namespace inferd::device {
-
-struct CpuOptions {
-  int32_t threads = 0;  // 0: the cores that this process may use (affinity and cgroup quota)
-  bool blas = false;    // many tokens' products with float weights by OpenBLAS, whose bits depend on the batch
-  std::string isa;      // name of a kernel variant; empty: the best that this CPU runs
-};
 
 struct DeviceChoice {
   std::string name = "cpu";
