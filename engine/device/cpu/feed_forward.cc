@@ -1,73 +1,87 @@
-// The dense feed-forward network: gate and up projections with their activation in one job, then down into the stream.
+#include "engine/device/cpu/feed_forward.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "engine/device/cpu/cpu_device.h"
+#include "config/base/status.h"
+#include "engine/device/cpu/gated_pair.h"
 
 namespace inferd::device {
-namespace {
 
-// Bounded gate and shifted up projection of gpt-oss ("clamped SwiGLU").
-void ClampPair(float limit, int64_t n, float* gate, float* up) {
-  for (int64_t i = 0; i < n; ++i) {
-    gate[i] = std::min(gate[i], limit);
-    up[i] = std::clamp(up[i], -limit, limit) + 1.0f;
+int64_t FeedForward::widest_row() const {
+  int64_t widest = spec_.width;
+  for (const model::LayerSpec& layer : spec_.layers) {
+    if (Has(layer)) widest = std::max(widest, layer.feed_forward.width);
   }
+  return widest;
 }
 
-void LimitPair(float limit, int64_t n, float* gate, float* up) {
-  for (int64_t i = 0; i < n; ++i) {
-    gate[i] = std::min(gate[i], limit);
-    up[i] = std::clamp(up[i], -limit, limit);
+absl::Status FeedForward::Allocate() {
+  int64_t width = 0, sparse = 0;
+  for (const model::LayerSpec& layer : spec_.layers) {
+    if (!Has(layer)) continue;
+    width = std::max(width, layer.feed_forward.width);
+    if (layer.feed_forward.sparsity > 0) sparse = std::max(sparse, layer.feed_forward.width);
   }
+  ASSIGN_OR_RETURN(input_, TakeActivations(most_rows(), spec_.width));
+  ASSIGN_OR_RETURN(inner_rows_, TakeRows(width));
+  ASSIGN_OR_RETURN(gate_, TakeRows(sparse));
+  ASSIGN_OR_RETURN(inner_, TakeActivations(most_rows(), width));
+  return absl::OkStatus();
 }
 
-float Xielu(const model::XieluSpec& p, float x) {
-  if (x > 0) return p.positive * x * x + p.beta * x;
-  // exp(y) - 1 near 0 by its series: what Exp leaves of the difference is rounding.
-  const double y = std::min(x, p.epsilon);
-  const double less = y > -1e-5 ? y + y * y / 2 : kernels::exact::Exp(y) - 1;
-  return (static_cast<float>(less) - x) * p.negative + p.beta * x;
+void FeedForward::BeforeMixer(int32_t layer) {
+  if (spec_.parallel) PrepareInput(layer);
 }
 
-}  // namespace
-
-void CpuDevice::FeedForward(int32_t layer) {
-  const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
-  if (!spec_.parallel) PrepareFeedForwardInput(layer);
-  if (f.experts.count > 0) {
-    ExpertFeedForward(layer);
-  } else {
-    DenseFeedForward(layer);
-  }
-}
-
-void CpuDevice::DenseFeedForward(int32_t layer) {
+void FeedForward::Run(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
-  if (f.sparsity > 0) return SparseFeedForward(layer);
-  RunGatedPair(f, {&w.feed_forward.gate, &w.feed_forward.up, &feed_forward_input_, nullptr, rows_, inner_rows_, f.width,
-                   f.limit});
+  if (!spec_.parallel) PrepareInput(layer);
   inner_.formats = Formats::Of({&w.feed_forward.down});
   inner_.k = f.width;
+  if (f.sparsity > 0) {
+    StoreSparse(layer);
+  } else {
+    StoreGated(layer);
+  }
+  stream_.AddProduct(inner_, w.feed_forward.down, w.after_feed_forward, w.after_feed_forward_sum);
+}
+
+void FeedForward::PrepareInput(int32_t layer) {
+  const model::FeedForwardWeights& w = weights_.layers[layer].feed_forward;
+  input_.formats = Formats::Of({&w.gate, &w.up});
+  input_.k = spec_.width;
+  stream_.StoreNormed(InputNorm(layer), input_);
+}
+
+void FeedForward::StoreGated(int32_t layer) {
+  const model::LayerWeights& w = weights_.layers[layer];
+  const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
+  RunGatedPair(processor_, f,
+               {.gate = &w.feed_forward.gate,
+                .up = &w.feed_forward.up,
+                .input = &input_,
+                .input_rows = nullptr,
+                .tokens = rows(),
+                .out = inner_rows_,
+                .stride = f.width,
+                .limit = f.limit});
   const float* divisor = w.feed_forward.activation_divisor;
-  ForRows(rows_, [&](int64_t row, int32_t thread) {
+  ForRows([&](int64_t row, int32_t thread) {
     float* inner = inner_rows_ + row * f.width;
     for (int64_t i = 0; divisor != nullptr && i < f.width; ++i) inner[i] /= divisor[i];
     StoreRow(w.inside_feed_forward, inner, row, inner_, thread);
   });
-  AddBranch(w.feed_forward.down, w.after_feed_forward, w.after_feed_forward_sum);
 }
 
 // Both products first, as the gate's cut-off depends on its whole row.
-void CpuDevice::SparseFeedForward(int32_t layer) {
+void FeedForward::StoreSparse(int32_t layer) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::FeedForwardSpec& f = spec_.layers[layer].feed_forward;
   const Product products[] = {{&w.feed_forward.gate, gate_, f.width}, {&w.feed_forward.up, inner_rows_, f.width}};
-  products_.Multiply(feed_forward_input_, rows_, products);
-  inner_.formats = Formats::Of({&w.feed_forward.down});
-  inner_.k = f.width;
-  ForRows(rows_, [&](int64_t row, int32_t thread) {
+  products_.Multiply(input_, rows(), products);
+  ForRows([&](int64_t row, int32_t thread) {
     float *gate = gate_ + row * f.width, *up = inner_rows_ + row * f.width;
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < f.width; ++i) sum += gate[i];
@@ -79,42 +93,6 @@ void CpuDevice::SparseFeedForward(int32_t layer) {
     k_.gate(f.activation, gate, up, f.width, up);
     StoreRow(w.inside_feed_forward, up, row, inner_, thread);
   });
-  AddBranch(w.feed_forward.down, w.after_feed_forward, w.after_feed_forward_sum);
-}
-
-void CpuDevice::RunGatedPair(const model::FeedForwardSpec& spec, const GatedPair& pair) {
-  const int64_t rows = pair.up->weights.rows, step = products_.RowsPerItem(rows, pair.tokens);
-  pool_.Run((rows + step - 1) / step, [&](int64_t item, int32_t thread) {
-    GateAndUp(spec, pair, item * step, std::min(rows, (item + 1) * step), thread);
-  });
-}
-
-void CpuDevice::GateAndUp(const model::FeedForwardSpec& spec, const GatedPair& pair, int64_t begin, int64_t end,
-                          int32_t thread) {
-  const bool gated = static_cast<bool>(*pair.gate);
-  const int64_t n = end - begin;
-  float *gate = scratch_[thread].columns, *up = scratch_[thread].other_columns;
-  if (gated) {
-    products_.MultiplyColumns(*pair.input, pair.input_rows, pair.tokens, *pair.gate, begin, end, gate, thread,
-                              Products::RowOf(*pair.up, begin));
-  }
-  products_.MultiplyColumns(*pair.input, pair.input_rows, pair.tokens, *pair.up, begin, end, up, thread,
-                            products_.LikelyAfter(gated ? *pair.gate : *pair.up, begin, n));
-  for (int64_t token = 0; token < pair.tokens; ++token, gate += n, up += n) {
-    float* out = pair.out + token * pair.stride + begin;
-    if (gated && spec.clamp > 0) ClampPair(spec.clamp, n, gate, up);
-    if (spec.xielu) {
-      for (int64_t i = 0; i < n; ++i) out[i] = Xielu(*spec.xielu, up[i]);
-    } else if (!gated) {
-      k_.activate(spec.activation, up, n, out);
-    } else if (pair.limit > 0) {
-      k_.activate(spec.activation, gate, n, gate);
-      LimitPair(pair.limit, n, gate, up);
-      k_.multiply(gate, up, n, out);
-    } else {
-      k_.gate(spec.activation, gate, up, n, out);
-    }
-  }
 }
 
 }  // namespace inferd::device

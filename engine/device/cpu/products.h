@@ -35,6 +35,7 @@ class Formats {
     return formats;
   }
   void Add(kernels::TensorType type) { bits_ |= 1u << static_cast<unsigned>(kernels::TraitsOf(type).activation); }
+  void Add(Formats others) { bits_ |= others.bits_; }
   bool Has(kernels::ActivationFormat format) const { return (bits_ >> static_cast<unsigned>(format) & 1u) != 0; }
 
   static constexpr kernels::ActivationFormat kAll[] = {

@@ -34,7 +34,6 @@ class Workspace {
 // What one thread writes while it works on an item.
 struct ThreadScratch {
   void* matmul;
-  void* attention;
   float* blas;             // rows of float weights as f32; null unless OpenBLAS is used
   float *row, *other_row;  // [widest row]
   // Columns of an item of a product side by side, [tokens][rows of the item]: where they lie in whole rows, they are

@@ -1,11 +1,10 @@
-// Mixers with a recurrent state: LFM2's short convolution, Mamba, Mamba-2, and the gated delta net. A layer's state of
-// one sequence is the convolution's last inputs, then the mixer's own. Work is divided by channels or heads, so that
-// each state is carried over the tokens by one thread, in order.
+#include "engine/device/cpu/recurrent_mixer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 
-#include "engine/device/cpu/cpu_device.h"
+#include "config/base/status.h"
 #include "engine/device/recurrent_shape.h"
 
 namespace inferd::device {
@@ -17,46 +16,60 @@ constexpr int64_t kChannels = 64;  // of one item
 
 }  // namespace
 
-void CpuDevice::MixRecurrent(int32_t layer) {
+absl::Status RecurrentMixer::Allocate() {
+  int64_t width = 0, selected = 0, inner = 0;
+  for (const model::LayerSpec& layer : spec_.layers) {
+    const model::RecurrentSpec& r = layer.recurrent;
+    if (!Has(layer)) continue;
+    width = std::max(width, RecurrentWidth(r));
+    inner = std::max(inner, r.inner);
+    if (r.kind == model::RecurrentKind::kMamba) selected = std::max({selected, r.inner, r.heads});
+  }
+  ASSIGN_OR_RETURN(parts_, TakeRows(width));
+  ASSIGN_OR_RETURN(selected_, TakeActivations(most_rows(), selected));
+  ASSIGN_OR_RETURN(inner_, TakeActivations(most_rows(), inner));
+  return absl::OkStatus();
+}
+
+Formats RecurrentMixer::InputFormats(int32_t layer) const {
+  const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
+  return Formats::Of({&w.in, &w.gate, &w.alpha, &w.beta, &w.beta_alpha});
+}
+
+void RecurrentMixer::Run(int32_t layer, const Activations& input) {
   const model::LayerWeights& w = weights_.layers[layer];
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
-  const model::RecurrentWeights& m = w.recurrent;
-  if (spec_.layers[layer].attention.heads == 0)  // else attention has prepared it for both
-    PrepareMixerInput(layer, Formats::Of({&m.in, &m.gate, &m.alpha, &m.beta, &m.beta_alpha}));
-  inner_.formats = Formats::Of({&m.out});
+  inner_.formats = Formats::Of({&w.recurrent.out});
   inner_.k = r.inner;
   switch (r.kind) {
     case model::RecurrentKind::kShortConvolution:
-      MixShortConvolution(layer);
+      MixShortConvolution(layer, input);
       break;
     case model::RecurrentKind::kMamba:
-      MixMamba(layer);
+      MixMamba(layer, input);
       break;
     case model::RecurrentKind::kMamba2:
-      MixMamba2(layer);
+      MixMamba2(layer, input);
       break;
     case model::RecurrentKind::kGatedDeltaNet:
-      MixDeltaNet(layer);
+      MixDeltaNet(layer, input);
       break;
     case model::RecurrentKind::kNone:
       return;
   }
-  AddBranch(m.out, w.after_mixer, w.after_mixer_sum);
-}
-
-float* CpuDevice::StateOf(const BatchSequence& sequence, int32_t layer) const {
-  return reinterpret_cast<float*>(memory_.State(sequence.slot, layer));
+  stream_.AddProduct(inner_, w.recurrent.out, w.after_mixer, w.after_mixer_sum);
 }
 
 // task(sequence, part, thread) for each sequence and each of `parts`.
 template <typename Task>
-void CpuDevice::ForSequenceParts(int64_t parts, Task task) {
-  pool_.Run(static_cast<int64_t>(batch_.sequences.size()) * parts,
-            [&](int64_t item, int32_t thread) { task(batch_.sequences[item / parts], item % parts, thread); });
+void RecurrentMixer::ForSequenceParts(int64_t parts, Task task) {
+  pool_.Run(static_cast<int64_t>(batch_.sequences().size()) * parts,
+            [&](int64_t item, int32_t thread) { task(batch_.sequences()[item / parts], item % parts, thread); });
 }
 
 // out [rows][channels] = convolution of x, with SiLU where the mixer has it.
-void CpuDevice::Convolve(int32_t layer, int64_t channels, const float* x, int64_t x_stride, bool silu, float* out) {
+void RecurrentMixer::Convolve(int32_t layer, int64_t channels, const float* x, int64_t x_stride, bool silu,
+                              float* out) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   ForSequenceParts((channels + kChannels - 1) / kChannels, [&](const BatchSequence& sequence, int64_t part, int32_t) {
     const int64_t c = part * kChannels, n = std::min(kChannels, channels - c);
@@ -66,7 +79,7 @@ void CpuDevice::Convolve(int32_t layer, int64_t channels, const float* x, int64_
                  .width = static_cast<int32_t>(spec_.layers[layer].recurrent.convolution),
                  .taps = w.convolution + c,
                  .bias = w.convolution_bias == nullptr ? nullptr : w.convolution_bias + c,
-                 .state = StateOf(sequence, layer) + c,
+                 .state = batch_.StateOf(layer, sequence) + c,
                  .tokens = sequence.tokens,
                  .x = x + sequence.row_begin * x_stride + c,
                  .x_stride = x_stride,
@@ -78,49 +91,49 @@ void CpuDevice::Convolve(int32_t layer, int64_t channels, const float* x, int64_
   });
 }
 
-void CpuDevice::MixShortConvolution(int32_t layer) {
+void RecurrentMixer::MixShortConvolution(int32_t layer, const Activations& input) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   const int64_t n = spec_.layers[layer].recurrent.inner;
-  float *bcx = recurrent_, *gated = bcx + rows_ * 3 * n, *convolved = gated + rows_ * n;
+  float *bcx = parts_, *gated = bcx + rows() * 3 * n, *convolved = gated + rows() * n;
   const Product in{&w.in, bcx, 3 * n};
-  products_.Multiply(mixer_input_, rows_, {&in, 1});
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  products_.Multiply(input, rows(), {&in, 1});
+  ForRows([&](int64_t row, int32_t) {
     const float *b = bcx + row * 3 * n, *x = b + 2 * n;
     k_.multiply(b, x, n, gated + row * n);
   });
   Convolve(layer, n, gated, n, /*silu=*/false, convolved);
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     float* y = convolved + row * n;
     k_.multiply(bcx + row * 3 * n + n, y, n, y);
     products_.Store(inner_, row, y);
   });
 }
 
-void CpuDevice::MixMamba(int32_t layer) {
+void RecurrentMixer::MixMamba(int32_t layer, const Activations& input) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const int64_t n = r.inner, selected = r.heads + 2 * r.state;
-  float *xz = recurrent_, *x = xz + rows_ * 2 * n, *dt = x + rows_ * n, *dt_b_c = dt + rows_ * n;
+  float *xz = parts_, *x = xz + rows() * 2 * n, *dt = x + rows() * n, *dt_b_c = dt + rows() * n;
   const Product in{&w.in, xz, 2 * n};
-  products_.Multiply(mixer_input_, rows_, {&in, 1});
+  products_.Multiply(input, rows(), {&in, 1});
   Convolve(layer, n, xz, 2 * n, /*silu=*/true, x);
 
-  mixer_input_.formats = Formats::Of({&w.x});
-  mixer_input_.k = n;
-  ForRows(rows_, [&](int64_t row, int32_t) { products_.Store(mixer_input_, row, x + row * n); });
+  selected_.formats = Formats::Of({&w.x});
+  selected_.k = n;
+  ForRows([&](int64_t row, int32_t) { products_.Store(selected_, row, x + row * n); });
   const Product select{&w.x, dt_b_c, selected};
-  products_.Multiply(mixer_input_, rows_, {&select, 1});
-  mixer_input_.formats = Formats::Of({&w.dt});
-  mixer_input_.k = r.heads;
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  products_.Multiply(selected_, rows(), {&select, 1});
+  selected_.formats = Formats::Of({&w.dt});
+  selected_.k = r.heads;
+  ForRows([&](int64_t row, int32_t) {
     float *own = dt_b_c + row * selected, *b = own + r.heads, *c = b + r.state;
     if (w.dt_norm.present) ApplyNorm(w.dt_norm, own, r.heads, own);
     if (w.b_norm.present) ApplyNorm(w.b_norm, b, r.state, b);
     if (w.c_norm.present) ApplyNorm(w.c_norm, c, r.state, c);
-    products_.Store(mixer_input_, row, own);
+    products_.Store(selected_, row, own);
   });
   const Product step{&w.dt, dt, n};
-  products_.Multiply(mixer_input_, rows_, {&step, 1});
+  products_.Multiply(selected_, rows(), {&step, 1});
 
   ForSequenceParts((n + kChannels - 1) / kChannels, [&](const BatchSequence& sequence, int64_t part, int32_t) {
     const int64_t c = part * kChannels, at = sequence.row_begin * n + c;
@@ -130,7 +143,7 @@ void CpuDevice::MixMamba(int32_t layer) {
                    .states = static_cast<int32_t>(r.state),
                    .a = w.a + c,
                    .d = w.d + c,
-                   .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + c,
+                   .state = batch_.StateOf(layer, sequence) + ConvolutionStateSize(r) + c,
                    .tokens = sequence.tokens,
                    .x = x + at,
                    .x_stride = n,
@@ -142,23 +155,23 @@ void CpuDevice::MixMamba(int32_t layer) {
                    .out = x + at,
                    .out_stride = n});
   });
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     float* y = x + row * n;
     k_.gate(Activation::kSilu, xz + row * 2 * n + n, y, n, y);
     products_.Store(inner_, row, y);
   });
 }
 
-void CpuDevice::MixMamba2(int32_t layer) {
+void RecurrentMixer::MixMamba2(int32_t layer, const Activations& input) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const int64_t n = r.inner, channels = ConvolvedChannels(r), width = n + channels + r.heads;
   const int64_t head_dim = n / r.heads, group_size = n / r.groups;
-  float *zxbcdt = recurrent_, *xbc = zxbcdt + rows_ * width;
+  float *zxbcdt = parts_, *xbc = zxbcdt + rows() * width;
   const Product in{&w.in, zxbcdt, width};
-  products_.Multiply(mixer_input_, rows_, {&in, 1});
+  products_.Multiply(input, rows(), {&in, 1});
   Convolve(layer, channels, zxbcdt + n, width, /*silu=*/true, xbc);
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     float* dt = zxbcdt + row * width + n + channels;
     k_.add(dt, w.dt_bias, r.heads, dt);
   });
@@ -169,7 +182,7 @@ void CpuDevice::MixMamba2(int32_t layer) {
                     .states = static_cast<int32_t>(r.state),
                     .a = w.a[head],
                     .d = w.d[head],
-                    .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + head * head_dim * r.state,
+                    .state = batch_.StateOf(layer, sequence) + ConvolutionStateSize(r) + head * head_dim * r.state,
                     .tokens = sequence.tokens,
                     .x = row + head * head_dim,
                     .x_stride = channels,
@@ -181,7 +194,7 @@ void CpuDevice::MixMamba2(int32_t layer) {
                     .out = row + head * head_dim,
                     .out_stride = channels});
   });
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     float* y = xbc + row * channels;
     k_.gate(Activation::kSilu, zxbcdt + row * width, y, n, y);
     for (int64_t group = 0; w.norm.present && group < r.groups; ++group) {
@@ -193,20 +206,19 @@ void CpuDevice::MixMamba2(int32_t layer) {
   });
 }
 
-void CpuDevice::MixDeltaNet(int32_t layer) {
+void RecurrentMixer::MixDeltaNet(int32_t layer, const Activations& input) {
   const model::RecurrentWeights& w = weights_.layers[layer].recurrent;
   const model::RecurrentSpec& r = spec_.layers[layer].recurrent;
   const int64_t n = r.inner, channels = ConvolvedChannels(r), v_dim = n / r.heads, keys = r.groups * r.state;
   const int64_t shared = r.heads / r.groups;  // value heads of one key head
-  float *qkv = recurrent_, *z = qkv + rows_ * channels, *decay = z + rows_ * n, *beta = decay + rows_ * r.heads;
-  float *mixed = beta + rows_ * r.heads, *out = mixed + rows_ * channels, *both = out + rows_ * n;
+  float *qkv = parts_, *z = qkv + rows() * channels, *decay = z + rows() * n, *beta = decay + rows() * r.heads;
+  float *mixed = beta + rows() * r.heads, *out = mixed + rows() * channels, *both = out + rows() * n;
   const Product apart[] = {
       {&w.in, qkv, channels}, {&w.gate, z, n}, {&w.alpha, decay, r.heads}, {&w.beta, beta, r.heads}};
   const Product joined[] = {{&w.in, qkv, channels}, {&w.gate, z, n}, {&w.beta_alpha, both, 2 * r.heads}};
-  products_.Multiply(mixer_input_, rows_,
-                     w.beta_alpha ? std::span<const Product>(joined) : std::span<const Product>(apart));
+  products_.Multiply(input, rows(), w.beta_alpha ? std::span<const Product>(joined) : std::span<const Product>(apart));
   Convolve(layer, channels, qkv, channels, /*silu=*/true, mixed);
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     float *g = decay + row * r.heads, *b = beta + row * r.heads;
     const float* pair = both + row * 2 * r.heads;
     for (int64_t head = 0; w.beta_alpha && head < r.heads; ++head) {
@@ -231,7 +243,7 @@ void CpuDevice::MixDeltaNet(int32_t layer) {
     k_.delta_rule({.k_dim = static_cast<int32_t>(r.state),
                    .v_dim = static_cast<int32_t>(v_dim),
                    .scale = 1.0f / std::sqrt(static_cast<float>(r.state)),
-                   .state = StateOf(sequence, layer) + ConvolutionStateSize(r) + head * r.state * v_dim,
+                   .state = batch_.StateOf(layer, sequence) + ConvolutionStateSize(r) + head * r.state * v_dim,
                    .tokens = sequence.tokens,
                    .q = own + key,
                    .k = own + keys + key,
@@ -244,7 +256,7 @@ void CpuDevice::MixDeltaNet(int32_t layer) {
                    .out = out + row * n + head * v_dim,
                    .out_stride = n});
   });
-  ForRows(rows_, [&](int64_t row, int32_t) {
+  ForRows([&](int64_t row, int32_t) {
     for (int64_t head = 0; head < r.heads; ++head) {
       float* y = out + row * n + head * v_dim;
       ApplyNorm(w.norm, y, v_dim, y);
