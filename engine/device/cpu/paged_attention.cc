@@ -80,7 +80,7 @@ void PagedAttention::Run(int32_t layer, const float* q, float* out) {
   int64_t pieces = 0;
   for (const BatchSequence& sequence : sequences) pieces += (sequence.tokens + kQueryTokens - 1) / kQueryTokens;
   const int64_t group = a.heads / a.kv_heads;
-  const bool few = pieces * a.kv_heads < 4 * pool_.threads();
+  const bool few = pool_.threads() > 1 && pieces * a.kv_heads < 4 * pool_.threads();
   if (few && RunInSpans(layer)) return;
   const int64_t part = a.gated_output || few ? 1 : group;
   const int64_t items_of_piece = a.kv_heads * (group / part);
@@ -127,7 +127,7 @@ int64_t PagedAttention::DivideIntoSpans(const model::AttentionSpec& a) {
 // is nothing to divide.
 bool PagedAttention::RunInSpans(int32_t layer) {
   const model::AttentionSpec& a = spec_.layers[layer].attention;
-  if (pool_.threads() == 1 || rows() > kSpanRows || Chunked(a) || spec_.encoder) return false;
+  if (rows() > kSpanRows || Chunked(a) || spec_.encoder) return false;
   if (DivideIntoSpans(a) < 2) return false;
   pool_.Run(static_cast<int64_t>(span_items_.size()), [&](int64_t index, int32_t thread) {
     const SpanItem& item = span_items_[index];
