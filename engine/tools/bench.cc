@@ -20,13 +20,12 @@ namespace {
 namespace json = boost::json;
 using kernels::TensorType;
 
-constexpr int64_t kDepth = 128;  // tokens before the decoded ones
-
 struct Options {
   std::string path;
   int32_t threads = 0;
   int64_t prefill = 512;
   int64_t decode = 64;
+  int64_t depth = 128;  // tokens before the decoded ones
   std::vector<int64_t> sequences = {1, 4, 16};
   int runs = 3;
   bool blas = false;
@@ -66,7 +65,7 @@ absl::Status WriteModel(const Options& options) {
 RunnableOptions RunnableOptionsOf(const Options& options) {
   const int64_t sequences = *std::max_element(options.sequences.begin(), options.sequences.end());
   return {.threads = options.threads,
-          .tokens = std::max(options.prefill, kDepth + options.decode),
+          .tokens = std::max(options.prefill, options.depth + options.decode),
           .sequences = sequences,
           .batch_tokens = std::max<int64_t>(512, sequences),
           .result_rows = sequences,
@@ -97,7 +96,8 @@ absl::StatusOr<std::vector<Row>> MeasureModel(const Options& options, Runnable& 
   }
   for (const int64_t sequences : options.sequences) {
     if (options.decode == 0) break;
-    ASSIGN_OR_RETURN(const double rate, MeasureDecode(runnable, sequences, kDepth, options.decode, options.runs));
+    ASSIGN_OR_RETURN(const double rate,
+                     MeasureDecode(runnable, sequences, options.depth, options.decode, options.runs));
     rows.push_back({"decode", options.decode, sequences, rate, ShareOfDecodeLimit(work, limits, sequences, rate)});
   }
   return rows;
@@ -158,6 +158,9 @@ void AddBench(CLI::App& program, Action& action) {
       ->capture_default_str();
   verb->add_option("--decode", options->decode, "tokens to decode in each sequence (0: no decode test)")
       ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  verb->add_option("--depth", options->depth, "tokens in each sequence before the decoded ones")
+      ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   verb->add_option("--sequences", options->sequences, "numbers of sequences decoded at once, joined by commas")
       ->delimiter(',')

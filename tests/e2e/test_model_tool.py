@@ -162,6 +162,12 @@ def test_bench_measures_the_machine_and_a_model_as_json(tmp_path, isa):
         assert set(result) == {"tokens_per_second", "share_of_limit"} and all(value > 0 for value in result.values()), result
 
 
+def test_bench_decodes_after_as_many_tokens_as_asked_for(tmp_path):
+    assert [row.split()[:3] for row in bench(tmp_path, None, "--depth", 400).splitlines()[2:]] == [list(map(str, row)) for row in BENCH_TESTS]
+    result = tool("bench", tmp_path / "tiny.gguf", "--depth", 1 << 20)
+    assert result.returncode == 1 and b"1048640 tokens asked for" in result.stderr, result
+
+
 @pytest.mark.parametrize("isa", [None, "reference"])
 def test_bench_prints_a_table(tmp_path, isa):
     machine, heads, *rows = bench(tmp_path, isa).splitlines()
