@@ -7,6 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "config/base/status.h"
+#include "config/base/status_details.h"
 #include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"
 #include "engine/generation/transcript.h"

@@ -14,13 +14,13 @@
 #include "gateway/gateway_app.h"
 #include "gateway/grpc/public_server.h"
 #include "gateway/http/server.h"
-#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/metrics/metrics_page.h"
 #include "gateway/metrics/outcome_reporter.h"
 #include "gateway/routing/model_loader.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_follower.h"
+#include "gateway/serving/gateway_metrics.h"
 
 namespace inferd::gateway {
 namespace {
@@ -69,7 +69,7 @@ struct Gateway::Parts {
       : access(std::move(keys)),
         poison(Clock::System()),
         loader(admin),
-        upstream{routes, workers, poison, gate, metrics},
+        upstream{routes, workers, poison, gate},
         metrics_page(metrics, upstream, admin, config.auth.metrics_for_all),
         bodies(config.limits.all_bodies),
         app(Serving{upstream, metrics, &bodies, access.get()}, *access, metrics_page),
@@ -78,6 +78,7 @@ struct Gateway::Parts {
         public_server(pool, Serving{upstream, metrics, &bodies, access.get()}, *access,
                       {.max_message_bytes = config.limits.body, .idle_timeout = config.limits.idle_timeout}),
         refresher(pool.At(0), *access) {
+    upstream.on_resumed = [this](const std::string& model) { metrics.Resumed(model); };
     upstream.load_wait = config.supervisor.load_wait;
     upstream.ensure_loaded = [this](std::string model, Executor executor) {
       return loader.EnsureLoaded(std::move(model), std::move(executor));

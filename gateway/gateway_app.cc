@@ -5,11 +5,10 @@
 #include "absl/strings/ascii.h"
 #include "config/base/status.h"
 #include "gateway/auth/access.h"
+#include "gateway/json/valid_text.h"
 #include "gateway/metrics/metrics_page.h"
+#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
-#include "gateway/openai/errors.h"
-#include "gateway/openai/valid_text.h"
-#include "gateway/request_record.h"
 
 namespace inferd::gateway {
 
@@ -61,7 +60,7 @@ bool IsJson(std::string_view content_type) {
 constexpr std::chrono::seconds kFirstRoutesWait{10};
 
 Response RefuseFor(const absl::Status& status, Exchange& exchange) {
-  return ErrorResponse(NoteError(status, exchange.request_id, exchange.record));
+  return ErrorResponse(NoteError(status, exchange));
 }
 
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
@@ -155,7 +154,7 @@ Response GatewayApp::MakeError(int status, std::string_view message, Exchange& e
 }
 
 void GatewayApp::Finished(const Exchange& exchange) {
-  FinishRequest(exchange.record, exchange.request_id, exchange.request.method, exchange.arrived, serving_.metrics);
+  FinishRequest(exchange, exchange.request.method, serving_.metrics);
 }
 
 }  // namespace inferd::gateway

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gateway/http/application.h"
-#include "gateway/openai/serving.h"
+#include "gateway/serving/serving.h"
 
 namespace inferd::gateway {
 

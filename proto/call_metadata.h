@@ -10,7 +10,7 @@ namespace inferd {
 // come first: sent when the engine takes it.
 inline constexpr char kWorkBegun[] = "inferd-work-begun";
 
-// Trailer of a call that failed: the code of the HTTP API's table of errors (gateway/openai/errors.h). A worker sends
+// Trailer of a call that failed: the code of the HTTP API's table of errors (gateway/serving/errors.h). A worker sends
 // it where the status code alone does not tell which, the gateway to clients wherever the table has one.
 inline constexpr char kErrorCode[] = "inferd-error-code";
 inline constexpr char kDeadlineTooShort[] = "deadline_too_short";

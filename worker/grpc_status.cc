@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "config/base/status_details.h"
 #include "engine/generation/refusal.h"
 #include "proto/call_metadata.h"
 
@@ -12,7 +13,7 @@ namespace inferd::worker {
 
 grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& context) {
   if (status.ok()) return grpc::Status::OK;
-  if (const std::optional<double> seconds = engine::RetryAfterSeconds(status)) {
+  if (const std::optional<double> seconds = RetryAfterSeconds(status)) {
     const double milliseconds = std::clamp(std::ceil(*seconds * 1000), 1.0, 3.6e6);
     context.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::format("{:.0f}", milliseconds));
   }

@@ -4,11 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "config/base/status_details.h"
+
 namespace inferd {
 
 absl::Status Annotate(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), fmt::format("{}: {}", context, MessageOf(status)));
+  return WithDetailsOf(status, absl::Status(status.code(), fmt::format("{}: {}", context, MessageOf(status))));
 }
 
 absl::Status FromErrno(int error_number, std::string_view what) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/base/status_details.h"
 #include "engine/constraint/answer_constraint.h"
 #include "engine/generation/refusal.h"
 #include "engine/generation/testing_core.h"

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "config/base/status_details.h"
 #include "config/base/testing_paths.h"
 #include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "config/base/status_details.h"
 #include "engine/device/factory/device_factory.h"
 #include "engine/generation/embedder.h"
 #include "engine/generation/refusal.h"

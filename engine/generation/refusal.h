@@ -1,21 +1,16 @@
 // A refused request's status, which carries when to try again.
 //
 //   return RefusalStatus(*scheduler::CheckAdmission(...));
-//   std::optional<double> seconds = RetryAfterSeconds(status);
+//   std::optional<double> seconds = RetryAfterSeconds(status);   // config/base/status_details.h
 #pragma once
-
-#include <optional>
 
 #include "absl/status/status.h"
 #include "engine/scheduler/admission.h"
 
 namespace inferd::engine {
 
-// RESOURCE_EXHAUSTED.
+// RESOURCE_EXHAUSTED with the seconds after which it may find room.
 absl::Status RefusalStatus(const scheduler::Rejection& rejection);
-
-// Seconds after which a refused request may find room; nullopt if the status does not tell.
-std::optional<double> RetryAfterSeconds(const absl::Status& status);
 
 // What a client is to be told: RESOURCE_EXHAUSTED means "later" to it, so where a limit was passed that no time mends
 // (of a template's steps, of a grammar's ambiguity) the status becomes INVALID_ARGUMENT. Refusals stay what they are.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/base/status.h"
+#include "config/base/status_details.h"
 
 namespace inferd::engine {
 namespace {

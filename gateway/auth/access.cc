@@ -6,9 +6,9 @@
 
 #include "config/base/log.h"
 #include "config/base/status.h"
+#include "config/base/status_details.h"
 #include "gateway/http/exchange.h"
 #include "gateway/limits/address_group.h"
-#include "gateway/openai/errors.h"
 
 namespace inferd::gateway {
 namespace {
@@ -21,7 +21,7 @@ std::string IdentityOf(const std::string& file) {
 
 absl::Status RateLimited(std::string_view reason, Milliseconds wait) {
   absl::Status status = ResourceExhausted("{}", reason);
-  SetRetryAfter(status, std::max(1, static_cast<int>((wait.count() + 999) / 1000)));
+  SetRetryAfter(status, std::chrono::duration<double>(wait).count());
   SetErrorCode(status, "rate_limit_exceeded");
   return status;
 }
@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_
 }
 
 void Access::Recognize(Exchange& exchange) {
-  const auto key = FindKey(exchange.request.Header("authorization"), AddressGroup(exchange.PeerHost()));
+  const auto key = FindKey(exchange.request.Header("authorization"), AddressGroup(exchange.peer_host));
   if (key.ok()) exchange.key = *key;
   exchange.may_see_models = key.ok() || ready_for_all_;
 }
@@ -115,7 +115,7 @@ void Access::CountAnswers(const config::ApiKey* key, const std::string& peer, ui
 }
 
 absl::Status Access::Admit(Exchange& exchange) {
-  ASSIGN_OR_RETURN(exchange.key, Check(exchange.request.Header("authorization"), exchange.PeerHost()));
+  ASSIGN_OR_RETURN(exchange.key, Check(exchange.request.Header("authorization"), exchange.peer_host));
   if (exchange.key != nullptr) exchange.record.key_name = exchange.key->name;
   return absl::OkStatus();
 }

@@ -6,7 +6,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 
-#include "gateway/http/task.h"
+#include "gateway/async/task.h"
 
 namespace inferd::gateway {
 

@@ -7,9 +7,8 @@
 
 #include "config/base/status.h"
 #include "gateway/grpc/grpc_request.h"
-#include "gateway/openai/answer.h"
-#include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
+#include "gateway/serving/token_times.h"
 #include "proto/deadline.h"
 
 namespace inferd::gateway {
@@ -95,15 +94,15 @@ absl::Status GenerateReactor::Read(State& state) {
   RETURN_IF_ERROR(CheckDeadline(request));
   RETURN_IF_ERROR(CheckResumeTokens(request));
   state.call.CountAnswers(state.access, request.choices());
-  request.set_request_id(state.call.id());
-  request.set_cache_salt(CacheSaltOf(state.call.key(), request.cache_salt()));
+  request.set_request_id(state.call.served().request_id);
+  request.set_cache_salt(CacheSaltOf(state.call.served().key.get(), request.cache_salt()));
   return absl::OkStatus();
 }
 
 // A choice that failed says so to the client as an error of the call would.
 void GenerateReactor::HideInternals(v1::Finished& finished, GrpcRequest& call) {
   if (absl::Status error = ErrorOf(finished); absl::IsInternal(error)) {
-    finished.set_error(NoteError(error, call.id(), call.record()).message);
+    finished.set_error(NoteError(error, call.served()).message);
   }
 }
 
@@ -115,15 +114,15 @@ Task<absl::Status> GenerateReactor::SendEvents(State& state) {
   options.caller = call.caller;
   options.deadline = call.deadline;
   if (state.request.has_deadline_ms()) {
-    options.deadline =
-        std::min(options.deadline, state.call.arrived() + std::chrono::milliseconds(state.request.deadline_ms()));
+    options.deadline = std::min(options.deadline,
+                                state.call.served().arrived + std::chrono::milliseconds(state.request.deadline_ms()));
   }
   std::vector<v1::GenerateRequest> requests;
   requests.push_back(std::move(state.request));
   GenerationSet set(state.serving.upstream, std::move(requests), options, state.executor);
   state.set = &set;
   if (state.cancelled) set.Cancel();
-  TokenTimes times(state.serving.metrics, state.call.record(), state.call.arrived());
+  TokenTimes times(state.serving.metrics, state.call.served().record, state.call.served().arrived);
   std::optional<absl::Status> end;
   while (!end) {
     GenerationSet::Batch batch = co_await set.Next(TimePoint::max());

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "config/base/open_calls.h"
-#include "gateway/openai/serving.h"
+#include "gateway/serving/serving.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {

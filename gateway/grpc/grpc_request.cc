@@ -4,8 +4,8 @@
 
 #include "config/base/status.h"
 #include "gateway/auth/access.h"
-#include "gateway/http/request_id.h"
-#include "gateway/openai/errors.h"
+#include "gateway/serving/errors.h"
+#include "gateway/serving/request_id.h"
 #include "proto/call_metadata.h"
 #include "proto/deadline.h"
 
@@ -35,40 +35,38 @@ GrpcRequest::GrpcRequest(grpc::CallbackServerContext& context, const Serving& se
     : context_(context), serving_(serving), share_(serving.bodies), deadline_(DeadlineOf(context)) {
   const std::string metadata_id = Metadata(context, "x-request-id");
   id_is_given_ = !metadata_id.empty();
-  id_ = MakeRequestId(metadata_id);
-  record_.endpoint = "grpc " + method;
+  served_.request_id = MakeRequestId(metadata_id);
+  served_.record.endpoint = "grpc " + method;
+  served_.peer_host = PeerHost(context_.peer());
 }
 
 void GrpcRequest::OfferId(const std::string& offered) {
-  if (!id_is_given_) id_ = MakeRequestId(offered);
+  if (!id_is_given_) served_.request_id = MakeRequestId(offered);
 }
 
 absl::Status GrpcRequest::Admit(Access& access, const grpc::ByteBuffer& bytes, google::protobuf::Message& message) {
   RETURN_IF_ERROR(CheckServing(serving_));
-  ASSIGN_OR_RETURN(key_, access.Check(Metadata(context_, "authorization"), PeerHost(context_.peer())));
-  if (key_ != nullptr) record_.key_name = key_->name;
+  ASSIGN_OR_RETURN(served_.key, access.Check(Metadata(context_, "authorization"), served_.peer_host));
+  if (served_.key != nullptr) served_.record.key_name = served_.key->name;
   return ParseMessage(bytes, share_, message);
 }
 
-bool GrpcRequest::MaySee(const std::string& model) const { return key_ == nullptr || key_->MayUse(model); }
-
 absl::StatusOr<std::string> GrpcRequest::Resolve(const std::string& named) {
-  ASSIGN_OR_RETURN(record_.model, ResolveModel(serving_, key_.get(), named));
-  return record_.model;
+  return ResolveModel(serving_, served_, named);
 }
 
 void GrpcRequest::CountAnswers(Access& access, uint64_t answers) const {
-  access.CountAnswers(key_.get(), PeerHost(context_.peer()), answers);
+  access.CountAnswers(served_.key.get(), served_.peer_host, answers);
 }
 
 grpc::Status GrpcRequest::End(const absl::Status& status) {
   ApiError error;
-  if (!status.ok()) error = NoteError(status, id_, record_);
-  record_.status = status.ok() ? 200 : error.http_status;
-  record_.client_gone = absl::IsCancelled(status);
-  FinishRequest(record_, id_, "gRPC", arrived_, serving_.metrics);
+  if (!status.ok()) error = NoteError(status, served_);
+  served_.record.status = status.ok() ? 200 : error.http_status;
+  served_.record.client_gone = absl::IsCancelled(status);
+  FinishRequest(served_, "gRPC", serving_.metrics);
   if (status.ok()) return grpc::Status::OK;
-  context_.AddTrailingMetadata("x-request-id", id_);
+  context_.AddTrailingMetadata("x-request-id", served_.request_id);
   if (!error.code.empty()) context_.AddTrailingMetadata(kErrorCode, error.code);
   if (error.retry_after_seconds > 0) {
     context_.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::to_string(error.retry_after_seconds * 1000));
@@ -79,10 +77,10 @@ grpc::Status GrpcRequest::End(const absl::Status& status) {
 ModelCall GrpcRequest::MakeCall(const std::string& model, const std::string& user) const {
   ModelCall call;
   call.model = model;
-  call.sticky = StickyOf(key_.get(), user);
+  call.sticky = StickyOf(served_.key.get(), user);
   call.deadline = deadline_;
-  call.request_id = id_;
-  call.caller = CallerOf(key_.get(), PeerHost(context_.peer()));
+  call.request_id = served_.request_id;
+  call.caller = CallerOf(served_.key.get(), served_.peer_host);
   return call;
 }
 

@@ -15,12 +15,7 @@
 #include "absl/status/statusor.h"
 #include "gateway/grpc/raw_message.h"
 #include "gateway/limits/byte_budget.h"
-#include "gateway/openai/serving.h"
-#include "gateway/request_record.h"
-
-namespace inferd::config {
-struct ApiKey;
-}
+#include "gateway/serving/serving.h"
 
 namespace inferd::gateway {
 
@@ -40,7 +35,6 @@ class GrpcRequest {
 
   // The model's name; see ResolveModel for the errors.
   absl::StatusOr<std::string> Resolve(const std::string& named);
-  bool MaySee(const std::string& model) const;
   // The request asks for so many answers, which count in its rate.
   void CountAnswers(Access& access, uint64_t answers) const;
 
@@ -48,23 +42,17 @@ class GrpcRequest {
   grpc::Status End(const absl::Status& status);
 
   ModelCall MakeCall(const std::string& model, const std::string& user) const;
-  const std::string& id() const { return id_; }
-  // Null before Admit(), and where no key is asked for.
-  const config::ApiKey* key() const { return key_.get(); }
-  TimePoint arrived() const { return arrived_; }
+  // Its key is null before Admit().
+  ServedRequest& served() { return served_; }
   TimePoint deadline() const { return deadline_; }
-  RequestRecord& record() { return record_; }
 
  private:
   grpc::CallbackServerContext& context_;
   const Serving serving_;
   ByteShare share_;
-  std::string id_;
+  ServedRequest served_;
   bool id_is_given_ = false;  // by the metadata
-  const TimePoint arrived_ = std::chrono::steady_clock::now();
   TimePoint deadline_ = TimePoint::max();
-  std::shared_ptr<const config::ApiKey> key_;
-  RequestRecord record_;
 };
 
 }  // namespace inferd::gateway

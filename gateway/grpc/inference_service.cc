@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "config/base/status.h"
+#include "gateway/async/io_pool.h"
 #include "gateway/auth/access.h"
 #include "gateway/grpc/generate_reactor.h"
 #include "gateway/grpc/grpc_request.h"
 #include "gateway/grpc/raw_message.h"
-#include "gateway/http/io_pool.h"
-#include "gateway/openai/model_info.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/serving/model_info.h"
 
 namespace inferd::gateway {
 namespace {
@@ -92,10 +92,10 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
     std::vector<const ModelRoute*> routes;
     for (const ModelRoute& route : table->models()) {
-      if (unary->call.MaySee(route.model)) routes.push_back(&route);
+      if (MaySee(unary->call.served(), route.model)) routes.push_back(&route);
     }
     std::vector<v1::ModelInfo> infos =
-        co_await AskForModelInfos(serving.upstream, std::move(routes), unary->call.id(), executor);
+        co_await AskForModelInfos(serving.upstream, std::move(routes), unary->call.served().request_id, executor);
     for (v1::ModelInfo& info : infos) *unary->response.add_models() = std::move(info);
   }
   unary->End(status);

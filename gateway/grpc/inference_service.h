@@ -7,7 +7,7 @@
 #pragma once
 
 #include "config/base/open_calls.h"
-#include "gateway/openai/serving.h"
+#include "gateway/serving/serving.h"
 #include "inferd/v1/inference.grpc.pb.h"
 
 namespace inferd::gateway {

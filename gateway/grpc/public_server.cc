@@ -6,10 +6,10 @@
 #include <grpcpp/server_posix.h>
 
 #include "config/base/status.h"
+#include "gateway/async/io_pool.h"
 #include "gateway/grpc/inference_service.h"
 #include "gateway/http/acceptor.h"
 #include "gateway/http/connection_limit.h"
-#include "gateway/http/io_pool.h"
 
 namespace inferd::gateway {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "config/base/unique_fd.h"
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 
 namespace inferd::gateway {
 

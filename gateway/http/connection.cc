@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "gateway/http/canonical_path.h"
 #include "gateway/http/head_check.h"
-#include "gateway/http/request_id.h"
+#include "gateway/serving/request_id.h"
 
 namespace inferd::gateway {
 namespace {

@@ -4,7 +4,10 @@
 
 namespace inferd::gateway {
 
-Exchange::Exchange(StreamSocket& socket, std::string id) : request_id(std::move(id)), socket_(socket) {}
+Exchange::Exchange(StreamSocket& socket, std::string id) : socket_(socket) {
+  request_id = std::move(id);
+  peer_host = socket_.PeerHost();
+}
 
 bool Exchange::client_gone() const { return socket_.ended(); }
 
@@ -22,8 +25,6 @@ void Exchange::Probe() {
   if (bytes.empty()) AppendChunk(filler_, bytes);
   socket_.TrySend(bytes);
 }
-
-std::string Exchange::PeerHost() const { return socket_.PeerHost(); }
 
 Executor Exchange::executor() { return socket_.executor(); }
 

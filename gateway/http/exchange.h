@@ -5,37 +5,26 @@
 //   }
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "gateway/async/signal.h"
+#include "gateway/async/task.h"
 #include "gateway/http/message.h"
-#include "gateway/http/signal.h"
-#include "gateway/http/task.h"
-#include "gateway/request_record.h"
-
-namespace inferd::config {
-struct ApiKey;
-}
+#include "gateway/serving/served_request.h"
 
 namespace inferd::gateway {
 
 class StreamSocket;
 
-class Exchange {
+class Exchange : public ServedRequest {
  public:
   Exchange(StreamSocket& socket, std::string request_id);
 
   Request request;
-  RequestRecord record;
-  // Whose request it is; null where no key is asked for.
-  std::shared_ptr<const config::ApiKey> key;
   // Whether an endpoint that needs no key may name models.
   bool may_see_models = false;
-  const std::string request_id;
-  const TimePoint arrived = std::chrono::steady_clock::now();
 
   // Each returns false if the client is gone; the handler then just ends.
   Task<bool> Respond(Response response);
@@ -55,9 +44,6 @@ class Exchange {
   // Called at most once, when the client leaves before the answer is complete. A client that closed its sending side
   // alone has not left; to tell, it is sent an interim response or the stream's filler.
   void OnClientGone(std::function<void()> callback);
-
-  // Address of the client without its port.
-  std::string PeerHost() const;
 
   Executor executor();
 

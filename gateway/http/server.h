@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "config/base/unique_fd.h"
+#include "gateway/async/io_pool.h"
 #include "gateway/http/acceptor.h"
 #include "gateway/http/connection.h"
 #include "gateway/http/connection_limit.h"
-#include "gateway/http/io_pool.h"
 
 namespace inferd::gateway {
 

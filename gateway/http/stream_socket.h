@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 
 namespace inferd::gateway {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/http/task.h"
+#include "gateway/async/task.h"
 
 namespace inferd::config {
 struct ApiKey;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/base/repeating_thread.h"
-#include "gateway/metrics/gateway_metrics.h"
 #include "gateway/routing/worker_pool.h"
+#include "gateway/serving/gateway_metrics.h"
 #include "inferd/v1/admin.grpc.pb.h"
 
 namespace inferd::gateway {

@@ -6,9 +6,10 @@
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
-#include "gateway/openai/chat_request.h"
+#include "gateway/json/json_text.h"
+#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
-#include "gateway/openai/json_text.h"
+#include "gateway/openai/requests/chat_request.h"
 
 namespace inferd::gateway {
 namespace {

@@ -1,7 +1,8 @@
 // POST /v1/chat/completions
-#include "gateway/openai/chat_answer.h"
-#include "gateway/openai/chat_request.h"
+#include "gateway/openai/answers/chat_answer.h"
+#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/requests/chat_request.h"
 #include "gateway/openai/serve_generation.h"
 
 namespace inferd::gateway {

@@ -1,10 +1,11 @@
 // POST /v1/completions
 #include <fmt/format.h>
 
-#include "gateway/openai/completion_request.h"
+#include "gateway/openai/answers/error_body.h"
+#include "gateway/openai/answers/text_answer.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/requests/completion_request.h"
 #include "gateway/openai/serve_generation.h"
-#include "gateway/openai/text_answer.h"
 
 namespace inferd::gateway {
 namespace {

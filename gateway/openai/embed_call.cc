@@ -1,9 +1,9 @@
 #include "gateway/openai/embed_call.h"
 
 #include "config/base/status.h"
-#include "gateway/openai/deadline_field.h"
-#include "gateway/openai/errors.h"
-#include "gateway/openai/priority_field.h"
+#include "gateway/openai/answers/error_body.h"
+#include "gateway/openai/requests/deadline_field.h"
+#include "gateway/openai/requests/priority_field.h"
 
 namespace inferd::gateway {
 

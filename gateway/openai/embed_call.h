@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gateway/openai/fields.h"
-#include "gateway/openai/serving.h"
+#include "gateway/http/exchange.h"
+#include "gateway/json/fields.h"
+#include "gateway/serving/serving.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/base/status.h"
-#include "gateway/openai/json_text.h"
+#include "gateway/json/json_text.h"
 
 namespace inferd::gateway {
 namespace {

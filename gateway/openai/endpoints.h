@@ -2,7 +2,8 @@
 // before (gateway.cc).
 #pragma once
 
-#include "gateway/openai/serving.h"
+#include "gateway/http/exchange.h"
+#include "gateway/serving/serving.h"
 
 namespace inferd::gateway {
 

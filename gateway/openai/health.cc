@@ -3,7 +3,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "config/api_keys.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
 
@@ -36,7 +35,7 @@ Task<void> ServeReady(const Serving& serving, Exchange& exchange) {
   json::array models;
   for (const ModelRoute& route : table->models()) {
     if (route.expected && !route.available()) ready = false;
-    if (!exchange.may_see_models || (exchange.key != nullptr && !exchange.key->MayUse(route.model))) continue;
+    if (!exchange.may_see_models || !MaySee(exchange, route.model)) continue;
     json::array versions;
     for (const VersionRoute& version : route.versions) versions.push_back(VersionJson(version));
     json::object object;

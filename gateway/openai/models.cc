@@ -4,13 +4,13 @@
 #include <boost/json/value_from.hpp>
 #include <vector>
 
-#include "config/api_keys.h"
 #include "config/base/status.h"
 #include "gateway/http/canonical_path.h"
+#include "gateway/json/valid_text.h"
+#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
-#include "gateway/openai/model_info.h"
-#include "gateway/openai/valid_text.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/serving/model_info.h"
 
 namespace inferd::gateway {
 namespace {
@@ -46,17 +46,13 @@ json::object ModelJson(const ModelRoute& route, const v1::ModelInfo& info) {
   return object;
 }
 
-bool MaySee(const Exchange& exchange, const ModelRoute& route) {
-  return exchange.key == nullptr || exchange.key->MayUse(route.model);
-}
-
 }  // namespace
 
 Task<void> ServeModels(const Serving& serving, Exchange& exchange) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   std::vector<const ModelRoute*> routes;
   for (const ModelRoute& route : table->models()) {
-    if (MaySee(exchange, route)) routes.push_back(&route);
+    if (MaySee(exchange, route.model)) routes.push_back(&route);
   }
   const std::vector<v1::ModelInfo> infos =
       co_await AskForModelInfos(serving.upstream, routes, exchange.request_id, exchange.executor());
@@ -74,7 +70,7 @@ Task<void> ServeModel(const Serving& serving, Exchange& exchange) {
   std::string id = DecodeSlashes(std::string_view(exchange.request.path).substr(kModelPath.size()));
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   const ModelRoute* route = table->Find(id);
-  if (route == nullptr || !MaySee(exchange, *route)) {
+  if (route == nullptr || !MaySee(exchange, route->model)) {
     co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", ValidText(id, 128)));
   }
   exchange.record.model = route->model;

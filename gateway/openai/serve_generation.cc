@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "gateway/auth/access.h"
-#include "gateway/openai/errors.h"
-#include "gateway/openai/token_times.h"
 #include "gateway/routing/generation_set.h"
+#include "gateway/serving/token_times.h"
 
 namespace inferd::gateway {
 namespace {
@@ -25,7 +24,7 @@ std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& 
 }
 
 std::string ErrorEvent(Exchange& exchange, const absl::Status& status) {
-  return "data: " + ErrorBody(NoteError(status, exchange.request_id, exchange.record)) + "\n\n";
+  return "data: " + ErrorBody(NoteError(status, exchange)) + "\n\n";
 }
 
 Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, Answer& answer) {
@@ -85,14 +84,14 @@ Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vect
   Generation::Options options;
   options.sticky = StickyOf(exchange.key.get(), common.user);
   options.request_id = exchange.request_id;
-  options.caller = CallerOf(exchange.key.get(), exchange.PeerHost());
+  options.caller = CallerOf(exchange.key.get(), exchange.peer_host);
   if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
   uint64_t answers = 0;
   for (v1::GenerateRequest& request : requests) {
     answers += std::max(1u, request.choices());
     request.set_cache_salt(CacheSaltOf(exchange.key.get(), request.cache_salt()));
   }
-  if (serving.access != nullptr) serving.access->CountAnswers(exchange.key.get(), exchange.PeerHost(), answers);
+  if (serving.access != nullptr) serving.access->CountAnswers(exchange.key.get(), exchange.peer_host, answers);
   GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
   exchange.OnClientGone([&set] { set.Cancel(); });
   TokenTimes times(serving.metrics, exchange.record, exchange.arrived);

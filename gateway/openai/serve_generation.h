@@ -6,9 +6,10 @@
 
 #include <vector>
 
-#include "gateway/openai/answer.h"
-#include "gateway/openai/generation_fields.h"
-#include "gateway/openai/serving.h"
+#include "gateway/http/exchange.h"
+#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/requests/generation_fields.h"
+#include "gateway/serving/serving.h"
 
 namespace inferd::gateway {
 

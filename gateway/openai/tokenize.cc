@@ -5,10 +5,10 @@
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
+#include "gateway/json/fields.h"
+#include "gateway/json/json_text.h"
+#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
-#include "gateway/openai/errors.h"
-#include "gateway/openai/fields.h"
-#include "gateway/openai/json_text.h"
 
 namespace inferd::gateway {
 namespace {

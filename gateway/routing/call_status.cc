@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "gateway/openai/errors.h"
+#include "config/base/status_details.h"
 #include "proto/call_metadata.h"
 
 namespace inferd::gateway {

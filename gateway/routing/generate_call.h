@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 #include "gateway/routing/call_status.h"
 #include "gateway/routing/worker_pool.h"
 

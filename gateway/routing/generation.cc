@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "config/base/status.h"
-#include "gateway/metrics/gateway_metrics.h"
-#include "gateway/openai/errors.h"
+#include "config/base/status_details.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"
@@ -260,7 +259,7 @@ bool Generation::Record(std::vector<v1::GenerateEvent>& events) {
     return event.has_waiting() || (goes_on_ && event.has_accepted());
   });
   if (got_further) {
-    if (!std::exchange(progress_since_start_, true) && moved_) upstream_.metrics.Resumed(request_.model());
+    if (!std::exchange(progress_since_start_, true) && moved_) upstream_.on_resumed(request_.model());
     moved_ = false;
     give_up_.reset();
     withdrawn_ = absl::OkStatus();

@@ -29,7 +29,6 @@
 
 namespace inferd::gateway {
 
-class GatewayMetrics;
 class PoisonList;
 class ResumeGate;
 class RouteTable;
@@ -43,7 +42,6 @@ struct Upstream {
   WorkerPool& workers;
   PoisonList& poison;
   ResumeGate& gate;
-  GatewayMetrics& metrics;
   // Longest wait for a worker that is about to be ready: at the start, and in the middle of a stream.
   std::chrono::milliseconds start_wait{10'000};
   std::chrono::milliseconds resume_wait{60'000};
@@ -53,6 +51,8 @@ struct Upstream {
   std::atomic<bool> shutting_down{false};
   // Asks the supervisor to load a model; null: nobody can be asked.
   std::function<Task<absl::Status>(std::string model, Executor executor)> ensure_loaded = nullptr;
+  // A request of this model went on after it had lost its worker.
+  std::function<void(const std::string& model)> on_resumed = [](const std::string&) {};
   RunningGenerations running{};
 };
 

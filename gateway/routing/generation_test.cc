@@ -1,7 +1,7 @@
 // Generations against real worker processes that are late, full and wrong.
 #include "gateway/routing/generation.h"
 
-#include "gateway/openai/errors.h"
+#include "config/base/status_details.h"
 #include "gateway/testing/generation_fixture.h"
 
 namespace inferd::gateway {
@@ -49,7 +49,7 @@ TEST_F(GenerationTest, SaysWhyAModelCannotBeLoaded) {
   absl::Status status = Run(Request("tokens=2")).get().status;
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_EQ(MessageOf(status), "the model 'chat' cannot be loaded: no room");
-  EXPECT_TRUE(RetryAfter(status).has_value());
+  EXPECT_TRUE(RetryAfterSeconds(status).has_value());
 }
 
 TEST_F(GenerationTest, TheWaitForAnUnloadedModelHasABound) {
@@ -64,7 +64,7 @@ TEST_F(GenerationTest, GivesUpWaitingWithATimeToComeBack) {
   SetState("LOADING");
   absl::Status status = Run(Request("tokens=2")).get().status;
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_TRUE(RetryAfter(status).has_value());
+  EXPECT_TRUE(RetryAfterSeconds(status).has_value());
 }
 
 TEST_F(GenerationTest, DoesNotWaitForAModelThatFailed) {
@@ -83,10 +83,10 @@ TEST_F(GenerationTest, PassesOnWhatTheWorkerSays) {
   absl::Status full = Run(Request("refuse=8 message=queue_full")).get().status;
   EXPECT_TRUE(absl::IsResourceExhausted(full));
   EXPECT_EQ(MessageOf(full), "queue_full");
-  EXPECT_EQ(RetryAfter(full), 3);  // the stub says 2500 ms
-  EXPECT_EQ(ToApiError(full).code, "queue_full");
-  EXPECT_EQ(ToApiError(Run(Request("refuse=8 code=deadline_too_short")).get().status).code, "deadline_too_short");
-  EXPECT_EQ(ToApiError(Run(Request("refuse=8 code=anything")).get().status).code, "queue_full");
+  EXPECT_EQ(RetryAfterSeconds(full), 3);  // the stub says 2500 ms
+  EXPECT_EQ(ErrorCodeOf(full), "");
+  EXPECT_EQ(ErrorCodeOf(Run(Request("refuse=8 code=deadline_too_short")).get().status), "deadline_too_short");
+  EXPECT_EQ(ErrorCodeOf(Run(Request("refuse=8 code=anything")).get().status), "");
   Outcome failed = Run(Request("tokens=9 fail_at=3 fail=13")).get();
   EXPECT_TRUE(absl::IsInternal(failed.status));
   EXPECT_EQ(failed.text, Words(3));

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "gateway/http/task.h"
+#include "gateway/async/task.h"
 
 namespace inferd::gateway {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 
 namespace inferd::gateway {
 

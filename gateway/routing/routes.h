@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 #include "gateway/routing/route_table.h"
 
 namespace inferd::gateway {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "gateway/http/task.h"
+#include "gateway/async/task.h"
 
 namespace inferd::gateway {
 

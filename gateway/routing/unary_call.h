@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "gateway/http/signal.h"
+#include "gateway/async/signal.h"
 #include "gateway/routing/call_status.h"
 #include "gateway/routing/deadlines.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "config/base/status.h"
-#include "gateway/openai/errors.h"
+#include "config/base/status_details.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"

@@ -23,8 +23,7 @@
 #include <vector>
 
 #include "config/base/status.h"
-#include "gateway/http/io_pool.h"
-#include "gateway/metrics/gateway_metrics.h"
+#include "gateway/async/io_pool.h"
 #include "gateway/routing/generation_set.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
@@ -187,8 +186,7 @@ class GenerationTest : public testing::Test {
   FakeClock clock_;
   PoisonList poison_{clock_};
   ResumeGate gate_;
-  GatewayMetrics metrics_;
-  Upstream upstream_{routes_, workers_, poison_, gate_, metrics_};
+  Upstream upstream_{routes_, workers_, poison_, gate_};
   std::atomic<int> deltas_{0};
   std::atomic<int> cancel_at_{0};
   IoPool pool_{2};

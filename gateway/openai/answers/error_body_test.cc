@@ -1,0 +1,57 @@
+#include "gateway/openai/answers/error_body.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "config/base/status.h"
+#include "config/base/status_details.h"
+
+namespace inferd::gateway {
+namespace {
+
+TEST(ErrorBody, CallFieldsAsTheClientDoes) {
+  static constexpr FieldName kNames[] = {{"chat.messages", "messages"}, {"chat", "messages"}, {"inputs", "input"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"chat.messages[3].role: bad", "messages[3].role: bad"},
+      {"chat: the template", "messages: the template"},
+      {"inputs[1]: bad", "input[1]: bad"},
+      {"inputs: bad", "input: bad"},
+      {"inputs_or_so: bad", "inputs_or_so: bad"},
+      {"no inputs: bad", "no inputs: bad"},
+      {"inputs", "inputs"},
+      {"", ""},
+  };
+  for (const auto& [ours, theirs] : cases) {
+    absl::Status status = absl::UnavailableError(ours);
+    SetRetryAfter(status, 7);
+    const absl::Status renamed = WithFieldNames(status, kNames);
+    EXPECT_EQ(renamed.message(), theirs);
+    EXPECT_EQ(renamed.code(), status.code());
+    EXPECT_EQ(RetryAfterSeconds(renamed), 7);
+  }
+  EXPECT_TRUE(WithFieldNames(absl::OkStatus(), kNames).ok());
+}
+
+TEST(ErrorBody, SayWhenToComeBack) {
+  absl::Status status = absl::ResourceExhaustedError("the queue is full");
+  SetRetryAfter(status, 7);
+  Response response = ErrorResponse(ToApiError(status));
+  EXPECT_EQ(response.status, 429);
+  ASSERT_EQ(response.headers.size(), 1u);
+  EXPECT_EQ(response.headers[0], (std::pair<std::string, std::string>("Retry-After", "7")));
+  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnavailableError("x"))).headers[0].second, "1");
+  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnauthenticatedError("x"))).headers[0].second, "Bearer");
+}
+
+TEST(ErrorBody, HaveTheShapeThatClientsRead) {
+  auto body = boost::json::parse(ErrorBody(ToApiError(absl::InvalidArgumentError("n: \"x\" is not an integer"))));
+  EXPECT_EQ(body, (boost::json::value{{"error",
+                                       {{"message", "n: \"x\" is not an integer"},
+                                        {"type", "invalid_request_error"},
+                                        {"param", "n"},
+                                        {"code", nullptr}}}}));
+}
+
+}  // namespace
+}  // namespace inferd::gateway

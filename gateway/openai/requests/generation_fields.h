@@ -1,0 +1,34 @@
+// The fields that chat and text completions share: sampling, limits, stop texts, constraint, priority.
+//
+//   GenerationFields common;
+//   RETURN_IF_ERROR(ReadGenerationFields(fields, request, common));
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gateway/json/fields.h"
+
+namespace inferd::v1 {
+class GenerateRequest;
+}
+
+namespace inferd::gateway {
+
+// What the gateway itself needs of them.
+struct GenerationFields {
+  // Empty: not given.
+  std::string model;
+  bool stream = false;
+  bool include_usage = false;
+  bool return_token_ids = false;
+  std::optional<std::chrono::milliseconds> deadline;
+  std::string user;
+};
+
+// INVALID_ARGUMENT names the field.
+absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, GenerationFields& common);
+
+}  // namespace inferd::gateway
