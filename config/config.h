@@ -101,6 +101,8 @@ struct ModelOptions {
   uint32_t threads = 0;
   QueueOptions queue;
   ChatTemplate chat_template = ChatTemplate::kFile;
+  // An operator's template (Jinja) instead; empty: none.
+  std::string chat_template_file;
   EngineOptions engine;
   SpeculationOptions speculation;
   Overflow overflow = Overflow::kStop;

@@ -152,6 +152,10 @@ absl::Status FinishConfig(Config& config) {
     if (speculation.kind == SpeculationKind::kDraft && speculation.draft_path.empty()) {
       return InvalidArgument("models[{}].speculation.kind: draft needs draft_path, the file of a draft model", i);
     }
+    if (!config.models[i].chat_template_file.empty() && config.models[i].chat_template != ChatTemplate::kFile) {
+      return InvalidArgument("models[{}].chat_template_file: is the template, and chat_template names {} as well", i,
+                             NameOf(config.models[i].chat_template));
+    }
   }
   RETURN_IF_ERROR(CheckNames(config.models));
   RETURN_IF_ERROR(CheckSaves(config.models));

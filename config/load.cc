@@ -268,6 +268,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
   const std::filesystem::path directory = std::filesystem::absolute(file, unused).parent_path();
   for (ModelOptions& model : config.models) {
     MakeAbsolute(model.path, directory);
+    MakeAbsolute(model.chat_template_file, directory);
     MakeAbsolute(model.speculation.draft_path, directory);
     MakeAbsolute(model.kv_cache.save, directory);
   }

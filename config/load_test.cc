@@ -45,7 +45,7 @@ models:
     kv_cache: {bytes: 1GiB, type: q8_0, save: p/a.prefixes, save_bytes: 2MiB}
     queue: {max_wait: 1500ms}
     chat_template: llama2
-  - {name: c, path: ../c.gguf, context: 0}
+  - {name: c, path: ../c.gguf, context: 0, chat_template_file: mine.jinja}
 log:
 )",
                                   kFile);
@@ -63,6 +63,7 @@ log:
   EXPECT_EQ(config->models[0].queue.max_wait, Milliseconds(1500));
   EXPECT_EQ(config->models[0].chat_template, ChatTemplate::kLlama2);
   EXPECT_EQ(config->models[1].chat_template, ChatTemplate::kFile);
+  EXPECT_EQ(config->models[1].chat_template_file, "/etc/inferd/mine.jinja");
   EXPECT_EQ(config->FindModel("c")->path, "/etc/c.gguf");
   EXPECT_EQ(config->FindModel("x"), nullptr);
 }
@@ -104,6 +105,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"ValueForList", "models:\n  - name: a\n    path: b\n    aliases: c\n",
                   "4: models[0].aliases: a value, expected a list"},
         BadConfig{"ListAtTop", "- a\n", "1: a list, expected a section"},
+        BadConfig{"TwoTemplates",
+                  "models:\n  - name: a\n    path: b\n    chat_template: chatml\n    chat_template_file: c\n",
+                  "5: models[0].chat_template_file: is the template, and chat_template names chatml as well"},
         BadConfig{"NotOneOf", "log: {level: loud}\n",
                   "1: log.level: \"loud\" is not one of debug, info, warning, error"},
         BadConfig{"NeitherTrueNorFalse", "models:\n  - name: a\n    path: b\n    engine: {blas: yes}\n",

@@ -101,6 +101,8 @@ void VisitModel(ModelOptions& o, Visitor& v) {
   });
   VisitChoice(v, {"chat_template", "The file's own, or a common one for files that have none or a wrong one."},
               o.chat_template, kChatTemplates);
+  v.Text({"chat_template_file", "Template (Jinja) of your own, used instead of the model file's. Empty: none."},
+         o.chat_template_file);
   v.Section({"engine", "How the model is computed."}, [&o](Visitor& engine) {
     engine.Flag(
         {"blas", "Prefill of F32, F16 and BF16 weights by OpenBLAS: the bits of an answer then depend on the batch."},

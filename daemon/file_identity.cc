@@ -104,6 +104,11 @@ absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path) {
 
 absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model) {
   ASSIGN_OR_RETURN(FileIdentity identity, IdentifyFile(model.path));
+  if (!model.chat_template_file.empty()) {
+    const absl::StatusOr<FileIdentity> own = IdentifyOne(model.chat_template_file);
+    if (!own.ok()) return Annotate(own.status(), "chat_template_file");
+    identity.template_digest = Digest(Spelled(*own));
+  }
   if (model.speculation.kind != config::SpeculationKind::kDraft) return identity;
   const absl::StatusOr<FileIdentity> draft = IdentifyFile(model.speculation.draft_path);
   if (!draft.ok()) return Annotate(draft.status(), "speculation.draft_path");

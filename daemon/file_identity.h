@@ -27,6 +27,8 @@ struct FileIdentity {
   // The same of the draft model's file; all 0: none.
   uint64_t draft_size_bytes = 0;
   uint64_t draft_digest = 0;
+  // The same of the operator's chat template.
+  uint64_t template_digest = 0;
 
   // What is mapped once the model is loaded.
   uint64_t all_bytes() const { return size_bytes + draft_size_bytes; }
@@ -38,8 +40,8 @@ struct FileIdentity {
 // regular file.
 absl::StatusOr<FileIdentity> IdentifyFile(const std::string& path);
 
-// Of the model's file, and of the draft model's if there is one. Errors of IdentifyFile, for the draft with the
-// option's name.
+// Of the model's file, and of the draft model's and the operator's chat template if there are any. Errors of
+// IdentifyFile, for the latter with the option's name.
 absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model);
 
 // Whether the same files begin as GGUF files do. INVALID_ARGUMENT, and errors of reading.

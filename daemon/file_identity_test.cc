@@ -80,6 +80,21 @@ TEST_F(FileIdentityTest, OfAModelWithADraftIsOfBoth) {
   EXPECT_THAT(std::string(MessageOf(missing)), HasSubstr("speculation.draft_path"));
 }
 
+TEST_F(FileIdentityTest, OfAModelWithATemplateIsOfBoth) {
+  config::ModelOptions model;
+  model.path = Write("model.gguf", "1");
+  const FileIdentity alone = IdentifyModel(model).value();
+  model.chat_template_file = Write("mine.jinja", "22");
+  const FileIdentity both = IdentifyModel(model).value();
+  EXPECT_NE(both, alone);
+  EXPECT_EQ(both.all_bytes(), alone.all_bytes()) << "a template is not mapped";
+  Write("mine.jinja", "23");
+  EXPECT_NE(IdentifyModel(model).value(), both);
+  model.chat_template_file = folder + "/none.jinja";
+  EXPECT_THAT(std::string(MessageOf(IdentifyModel(model).status())),
+              HasSubstr("chat_template_file: " + folder + "/none.jinja"));
+}
+
 TEST_F(FileIdentityTest, TakesOtherNamesForOneFile) {
   for (const char* name : {"m-00002-of-00003.gguf", "m-00001-of-3.gguf", "m-00001-of-0000x.gguf", "-of-.gguf",
                            "m-00001-of-00003.bin", ".gguf", "m-00001-of-00000.gguf"}) {

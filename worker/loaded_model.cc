@@ -11,6 +11,7 @@
 #include "config/base/status.h"
 #include "config/base/version.h"
 #include "config/options.h"
+#include "engine/cache/sip_hash.h"
 #include "engine/device/factory/device_factory.h"
 #include "engine/generation/refusal.h"
 #include "engine/model_variables.h"
@@ -109,6 +110,10 @@ absl::Status LoadTemplate(LoadedModel& loaded) {
   // Of some forms the template knows how calls were written, and never tells the model of functions.
   if (loaded.answer_format.calls != nullptr && !loaded.abilities.tools) {
     loaded.answer_format.calls = &output::GenericCalls();
+  }
+  if (!loaded.options.chat_template_file.empty()) {
+    loaded.template_digest =
+        cache::SipHash({0, 0}, {reinterpret_cast<const uint8_t*>(source.text.data()), source.text.size()});
   }
   return absl::OkStatus();
 }
@@ -218,6 +223,7 @@ std::string LoadedModel::fingerprint() const {
     mixed = (mixed ^ part) * 0x100000001B3u;  // FNV-1a
   }
   if (options.overflow == config::Overflow::kSlide) mixed = (mixed ^ (options.overflow_keep + 1)) * 0x100000001B3u;
+  if (!options.chat_template_file.empty()) mixed = (mixed ^ template_digest) * 0x100000001B3u;
   return "fp_" + Hex(mixed);
 }
 std::string LoadedModel::cache_identity() const {

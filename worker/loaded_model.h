@@ -32,6 +32,7 @@ struct LoadedModel {
   std::unique_ptr<chat_template::ChatTemplate> chat_template;  // nullptr: neither file nor configuration has one
   conversation::Abilities abilities;                           // of the template
   output::AnswerFormat answer_format;                          // of the template
+  uint64_t template_digest = 0;                                // of an operator's template; 0: there is none
   std::string rank_template;                                   // with {query} and {document}; empty: the file has none
   std::unique_ptr<engine::Engine> engine;                      // last: it uses the others
   uint64_t draft_file_bytes = 0;                               // 0 also where one file is the model and its draft model

@@ -63,7 +63,7 @@ void OpenPrefixes(const WorkerOptions& options, Preparation& ready) {
 // All parts of a split file lie in one; also where a link leads.
 void AddFoldersOfModel(const config::ModelOptions& model, sandbox::Reach& reach) {
   namespace fs = std::filesystem;
-  for (const std::string& path : {model.path, model.speculation.draft_path}) {
+  for (const std::string& path : {model.path, model.speculation.draft_path, model.chat_template_file}) {
     if (path.empty()) continue;
     reach.directories.push_back(fs::path(path).parent_path().string());
     std::error_code error;

@@ -1,4 +1,4 @@
-// The source of a model's chat template: a common template, or the model file's own.
+// The source of a model's chat template: an operator's file, a common template, or the model file's own.
 //
 //   ASSIGN_OR_RETURN(TemplateSource source, FindTemplate(options, *file));
 //   if (source.text.empty()) ...   // the model takes plain text alone
@@ -14,10 +14,11 @@ namespace inferd::worker {
 
 struct TemplateSource {
   std::string text;  // empty: there is none
-  std::string name;  // for errors: "tokenizer.chat_template", "chat_template: chatml"
+  std::string name;  // for errors: "tokenizer.chat_template", "chat_template_file: /etc/inferd/mine.jinja"
 };
 
-// A blank template in the model's file counts as none. Errors name the metadata key.
+// A blank template in the model's file counts as none. Errors name the option or the metadata key: the operator's file
+// cannot be read, is empty or is larger than 4 MiB.
 absl::StatusOr<TemplateSource> FindTemplate(const config::ModelOptions& options, const gguf::GgufFile& file);
 
 }  // namespace inferd::worker

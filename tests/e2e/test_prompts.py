@@ -1,6 +1,9 @@
 """How messages become a prompt: every text of a request is in it, whatever the model's chat template knows."""
+import json
+import subprocess
+
 import pytest
-from conftest import ROOT
+from conftest import BIN, ROOT, smollm2
 from daemon import Daemon
 from test_rerank import ARCHS, rewrite
 
@@ -59,6 +62,48 @@ def test_every_text_of_a_request_is_in_its_prompt(templates, model):
         assert status == 200, (name, body)
         prompt = body["prompt"]
         assert all(word in prompt for word in words), (name, prompt)
+
+
+def own(model_path, template, **changes):
+    return smollm2(model_path, context=128, kv_cache={"bytes": "8MiB"}, chat_template_file=str(template), **changes)
+
+
+def prompt_of(daemon):
+    return daemon.post("/apply-template", {"model": "smollm2", "messages": [USER]})[1]["prompt"]
+
+
+def fingerprint(daemon):
+    return json.loads(daemon.get("/v1/models")[1])["data"][0]["fingerprint"]
+
+
+def test_an_operators_template_is_used_and_its_change_noticed(tmp_path, model_path):
+    template = tmp_path / "mine.jinja"
+    template.write_text("{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}")
+    with Daemon(tmp_path, [own(model_path, template)]) as daemon:
+        assert prompt_of(daemon) == "[user] wask\n"
+        before = fingerprint(daemon)
+        assert daemon.inferctl("reload").stdout == "nothing has changed\n"
+        template.write_text("{% for m in messages %}<{{ m.role }}> {{ m.content }}\n{% endfor %}")
+        assert daemon.inferctl("reload").stdout == "smollm2: swapped, the file changed\n"
+        assert prompt_of(daemon) == "<user> wask\n"
+        assert fingerprint(daemon) != before
+        template.write_text("{{ messages[0].content }}{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}")
+        result = daemon.inferctl("reload")
+        assert result.returncode == 1 and "chat_template_file" in result.stderr and "more than 10000000 steps" in result.stderr, result.stderr
+        assert prompt_of(daemon) == "<user> wask\n", "the old worker goes on"
+
+
+@pytest.mark.parametrize("content,words", [
+    (None, "No such file"), ("", "is empty, expected a chat template"), ("{% if %}", "line 1"), ("{{ messages | length }}", "the text of a user's message is not in the prompt"),
+    ("{{ messages[0].content }}{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}", "more than 10000000 steps")])
+def test_check_names_a_template_that_is_none(tmp_path, model_path, content, words):
+    template = tmp_path / "mine.jinja"
+    if content is not None: template.write_text(content)
+    config = tmp_path / "inferd.yaml"
+    config.write_text(f"models:\n- name: smollm2\n  path: {model_path}\n  chat_template_file: mine.jinja\n")
+    result = subprocess.run([BIN / "inferd", "--check", "--config", config], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 2 and result.stderr.startswith(f"inferd: {config}:4: model smollm2: chat_template_file: {template}: "), result.stderr
+    assert words in result.stderr and len(result.stderr.splitlines()) == 1, result.stderr
 
 
 @pytest.mark.parametrize("template", ["", " \n"])
