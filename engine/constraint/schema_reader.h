@@ -100,6 +100,7 @@ class SchemaReader {
   // schema_scalars.cc
   absl::StatusOr<ExprId> Number(const Shape& shape);
   absl::StatusOr<ExprId> Integers(const Shape& shape);
+  absl::StatusOr<ExprId> DecimalMultiples(const Shape& shape, double multiple);
   absl::StatusOr<TextSet> Fractions(const Shape& shape, double multiple);
 
   // schema_array.cc

@@ -1,5 +1,6 @@
 // Numbers.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -105,10 +106,10 @@ absl::StatusOr<ExprId> SchemaReader::Integers(const Shape& shape) {
     double whole = multiple;
     for (uint32_t i = 0; i < kMostHalvings && std::floor(whole) != whole; ++i) whole *= 2;
     if (std::floor(whole) != whole || whole > kLargestDivisor) {
-      return InvalidArgument(
-          "at {}: multipleOf {} is not supported, expected an integer of at most {}, or a fraction "
-          "like 0.5 and 0.25",
-          shape.place, multiple, kLargestDivisor);
+      const bool is_whole = std::floor(multiple) == multiple;
+      if (multiples.size() == 1 && (is_whole || !shape.number.integer)) return DecimalMultiples(shape, multiple);
+      return InvalidArgument("at {}: multipleOf {} is not supported of integers or beside others", shape.place,
+                             multiple);
     }
     divisor = std::lcm(divisor, static_cast<int64_t>(whole));
     if (divisor > kLargestDivisor) {
@@ -136,6 +137,57 @@ absl::StatusOr<ExprId> SchemaReader::Integers(const Shape& shape) {
     return written(integers);
   ASSIGN_OR_RETURN(const TextSet fractions, Fractions(shape, multiples[0]));
   return grammar_.Choice({written(integers), written(fractions)});
+}
+
+// Multiples of a number like 0.1, which a double does not hold, or of a large one: those nearest to 0, written as
+// decimals. Some validators divide decimals, others doubles: what both call a multiple remains.
+absl::StatusOr<ExprId> SchemaReader::DecimalMultiples(const Shape& shape, double multiple) {
+  constexpr int64_t kMostEach = 1000;  // on either side
+  constexpr size_t kMostDigits = 8;
+  char shortest[64];
+  const auto written = std::to_chars(shortest, std::end(shortest), multiple, std::chars_format::fixed);
+  const std::string_view decimal(shortest, written.ec == std::errc() ? static_cast<size_t>(written.ptr - shortest) : 0);
+  const size_t point = std::min(decimal.find('.'), decimal.size());
+  const size_t places = point < decimal.size() ? decimal.size() - point - 1 : 0;
+  std::string digits(decimal.substr(0, point));
+  if (places > 0) digits += decimal.substr(point + 1);
+  if (decimal.empty() || places > kMostDigits || digits.size() > kMostDigits + 1) {
+    return InvalidArgument("at {}: multipleOf {} is not supported, expected a number of at most {} digits", shape.place,
+                           multiple, kMostDigits);
+  }
+  const int64_t step = std::stoll(digits);
+  const NumberLimits& limits = shape.number.limits;
+  const auto nearest = [&](const std::optional<long double>& bound, int64_t otherwise) {
+    constexpr long double kFar = 1e9L;
+    return bound ? static_cast<int64_t>(std::clamp(*bound / static_cast<long double>(multiple), -kFar, kFar))
+                 : otherwise;
+  };
+  int64_t first = nearest(limits.least, -kMostEach) - 1, last = nearest(limits.most, kMostEach) + 1;
+  if (first > kMostEach || !limits.most) last = std::max(last, first + 2 * kMostEach);
+  if (last < -kMostEach || !limits.least) first = std::min(first, last - 2 * kMostEach);
+  if (first < -kMostEach && last > kMostEach) {
+    first = -kMostEach;
+    last = kMostEach;
+  }
+  last = std::min(last, first + 2 * kMostEach);
+  std::vector<std::string> texts;
+  for (int64_t factor = first; factor <= last; ++factor) {
+    std::string text = std::to_string(std::abs(factor) * step);
+    if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');
+    if (places > 0) text.insert(text.size() - places, ".");
+    while (places > 0 && text.ends_with('0')) text.pop_back();
+    if (text.ends_with('.')) text.pop_back();
+    if (factor < 0) text.insert(0, "-");
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    const double quotient = value / multiple;
+    if (std::floor(quotient) == quotient && Satisfies(value, {.limits = limits})) texts.push_back(std::move(text));
+  }
+  if (texts.empty()) return InvalidArgument("at {}: no multiple of {} is within the bounds", shape.place, multiple);
+  ASSIGN_OR_RETURN(const TextSet all, TextSet::Of(texts));
+  const TextSet numbers = all.Minimal();
+  RETURN_IF_ERROR(Spend(shape.place, static_cast<int64_t>(numbers.states())));
+  return numbers.Write(grammar_, [this](const ByteSet& bytes) { return grammar_.Bytes(bytes); });
 }
 
 // Multiples of a fraction like 0.25, with as many digits behind the point as it has.

@@ -117,6 +117,8 @@ SCHEMAS = [
         "value": {"type": "integer", "minimum": 0, "maximum": 9}, "children": {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/tree"}}},
         "required": ["value"], "additionalProperties": False}}},
     {"type": "array", "prefixItems": [{"type": "boolean"}, {"type": "null"}], "items": False, "minItems": 2},
+    {"type": "array", "items": {"type": "number", "multipleOf": 0.01, "minimum": 0}, "minItems": 3, "maxItems": 3},
+    {"type": "number", "multipleOf": 0.1, "minimum": -3, "exclusiveMaximum": 3},
     {"allOf": [{"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}, {"properties": {"x": {"maximum": 7, "minimum": 2}}}]},
 ]
 
@@ -165,7 +167,7 @@ def test_logprobs_are_of_the_free_model(client):
 
 
 BAD = [
-    ({"response_format": schema_format({"type": "object", "properties": {"a": {"multipleOf": 0.1}}})}, "response_format.json_schema",
+    ({"response_format": schema_format({"type": "object", "properties": {"a": {"type": "integer", "multipleOf": 0.1}}})}, "response_format.json_schema",
      "at #/properties/a: multipleOf 0.1 is not supported"),
     ({"response_format": schema_format({"$ref": "#"})}, "response_format.json_schema", "leads back to itself"),
     ({"response_format": schema_format({"unevaluatedItems": False})}, "response_format.json_schema", "keyword unevaluatedItems is not supported"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-WALKS = int(os.environ.get("INFERD_SCHEMA_WALKS", "60"))
+WALKS = int(os.environ.get("INFERD_SCHEMA_WALKS", "1000"))
 DRAFTS = {"draft2020-12": jsonschema.Draft202012Validator, "draft7": jsonschema.Draft7Validator}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 MOST_MEMBERS = 5  # of an instance whose members are tried in every order
