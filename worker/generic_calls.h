@@ -11,9 +11,9 @@
 
 namespace inferd::worker {
 
-// `variables` of a template: `tools` are taken out and described in the first system message, which is added where
-// there is none; `tool_calls` become text, and messages of role tool become one user message for each row of them.
-// What has another form than OpenAI's stays as it is.
+// `variables` of a template, with `messages`, an array of objects, and perhaps `tools`, an array: these are taken out
+// and described in the first system message, which is added where there is none; calls and results become text
+// (conversation/calls.h).
 void WriteGenericCalls(boost::json::object& variables);
 
 }  // namespace inferd::worker

@@ -2,25 +2,32 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "config/base/status.h"
 #include "engine/conversation/content.h"
+#include "engine/output/answer_format.h"
 
 namespace inferd::conversation {
 namespace {
 
 namespace json = boost::json;
 
-// The object that a text holds; else null.
-json::value ParsedObject(std::string_view text) {
+std::optional<json::value> Parsed(std::string_view text) {
   json::parse_options options;
   options.max_depth = 64;
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error || !value.is_object()) return nullptr;
+  if (error) return std::nullopt;
   return value;
+}
+
+// The object that a text holds; else null.
+json::value ParsedObject(std::string_view text) {
+  std::optional<json::value> value = Parsed(text);
+  return value && value->is_object() ? *std::move(value) : json::value(nullptr);
 }
 
 json::value NormalArguments(json::value arguments, const Shown& shown) {
@@ -42,21 +49,30 @@ json::value NormalArguments(json::value arguments, const Shown& shown) {
   return json::value(json::serialize(arguments));
 }
 
+// JSON stays as it is written, and no text is lost.
 std::string ArgumentsText(const json::value* arguments) {
-  if (arguments == nullptr) return "{}";
+  if (arguments == nullptr || arguments->is_null()) return "{}";
   if (!arguments->is_string()) return json::serialize(*arguments);
   const std::string_view text(arguments->get_string().data(), arguments->get_string().size());
-  return ParsedObject(text).is_object() ? std::string(text) : json::serialize(*arguments);
+  if (IsBlank(text)) return "{}";
+  const std::optional<json::value> value = Parsed(text);
+  if (!value) return json::serialize(*arguments);
+  return value->is_null() ? "{}" : std::string(text);
 }
 
 std::string TextOfCall(json::value& call) {
+  const output::CallSyntax& form = output::GenericCalls();
   json::object* function = FunctionOf(call);
-  if (function == nullptr) return json::serialize(call);
-  return fmt::format("{{\"name\": {}, \"arguments\": {}}}", json::serialize(json::value(StringAt(*function, "name"))),
-                     ArgumentsText(function->if_contains("arguments")));
+  std::string written = json::serialize(call);
+  if (function != nullptr) {
+    written =
+        fmt::format("{{\"name\": {}, \"arguments\": {}}}", json::serialize(json::value(StringAt(*function, "name"))),
+                    ArgumentsText(function->if_contains("arguments")));
+  }
+  return fmt::format("{}{}{}", form.open, written, form.close);
 }
 
-bool IsTool(const json::object& message) { return RoleOf(message) == "tool"; }
+bool IsTool(const json::object& message) { return RoleOf(message) == "tool" || RoleOf(message) == "function"; }
 
 }  // namespace
 
@@ -88,21 +104,20 @@ void FoldCalls(json::array& messages) {
 }
 
 void FoldResults(json::array& messages) {
-  std::map<std::string, std::string, std::less<>> names;  // by the id of a call
+  json::array folded;
+  bool after_result = false;
   for (json::value& value : messages) {
-    json::object& message = value.get_object();
-    if (json::array* calls = CallsOf(message)) {
-      for (json::value& call : *calls) {
-        const json::object* function = FunctionOf(call);
-        if (function != nullptr) names[std::string(StringAt(call.get_object(), "id"))] = StringAt(*function, "name");
-      }
-    } else if (IsTool(message)) {
-      std::string_view function = StringAt(message, "name");
-      const auto known = names.find(StringAt(message, "tool_call_id"));
-      if (function.empty()) function = known != names.end() ? std::string_view(known->second) : "a call";
-      value = json::object{{"role", "user"}, {"content", fmt::format("Result of {}:\n{}", function, TextOf(message))}};
+    const bool is_result = IsTool(value.get_object());
+    if (is_result) {
+      const std::string text = fmt::format("<tool_response>\n{}\n</tool_response>", TextOf(value.get_object()));
+      if (!after_result) folded.push_back(json::object{{"role", "user"}, {"content", ""}});
+      AppendText(folded.back().get_object(), text, "\n");
+    } else {
+      folded.push_back(std::move(value));
     }
+    after_result = is_result;
   }
+  messages = std::move(folded);
 }
 
 json::array SplitCalls(json::array messages) {

@@ -15,11 +15,11 @@ namespace inferd::conversation {
 // object. A call without type gets "function".
 void NormalizeCalls(boost::json::array& messages, const Shown& shown);
 
-// For templates that show no calls: they join the text of their message, one JSON object {"name": ..., "arguments":
-// ...} a line.
+// For templates that show no calls: they join the text of their message, one a line in the form of GenericCalls().
 void FoldCalls(boost::json::array& messages);
 
-// For templates that show no results: they become texts of the user, which name their function. Before FoldCalls.
+// For templates that show no results: each row of them becomes one text of the user, each between <tool_response> and
+// </tool_response>.
 void FoldResults(boost::json::array& messages);
 
 // One call a message, each followed by its result.

@@ -76,14 +76,12 @@ TEST(Rendering, WritesCallsAndResultsAsTextWhereTheyAreNotShown) {
       {"role":"assistant","content":"I look.","tool_calls":[
           {"id":"1","function":{"name":"f","arguments":"{\"x\": 1}"}},{"id":"2","function":{"name":"g","arguments":"{"}}]},
       {"role":"tool","tool_call_id":"2","content":"r"},{"role":"function","name":"f","content":"s"}])";
-  EXPECT_EQ(
-      RenderMessages(kForgetful, kMessages),
-      "<user>u<assistant>I look.\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n{\"name\": \"g\", \"arguments\": \"{\"}"
-      "<user>Result of g:\nr<user>Result of f:\ns");
-  EXPECT_EQ(
-      RenderMessages(kAlternating, kMessages),
-      "<user>u<assistant>I look.\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n{\"name\": \"g\", \"arguments\": \"{\"}"
-      "<user>Result of g:\nr\n\nResult of f:\ns");
+  constexpr char kExpected[] =
+      "<user>u<assistant>I look.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"x\": 1}}</tool_call>\n"
+      "<tool_call>{\"name\": \"g\", \"arguments\": \"{\"}</tool_call>"
+      "<user><tool_response>\nr\n</tool_response>\n<tool_response>\ns\n</tool_response>";
+  EXPECT_EQ(RenderMessages(kForgetful, kMessages), kExpected);
+  EXPECT_EQ(RenderMessages(kAlternating, kMessages), kExpected);
 }
 
 TEST(Rendering, GivesEachCallAMessageWhereATemplateTakesOne) {
