@@ -97,12 +97,10 @@ struct ModelOptions {
   uint32_t context = 8192;
   KvCacheOptions kv_cache;
   BatchOptions batch;
-  // 0: the cores that the process may use.
-  uint32_t threads = 0;
+  uint32_t threads = 0;  // 0: the cores that the process may use
   QueueOptions queue;
   ChatTemplate chat_template = ChatTemplate::kFile;
-  // An operator's template (Jinja) instead; empty: none.
-  std::string chat_template_file;
+  std::string chat_template_file;  // an operator's template (Jinja) instead; empty: none
   EngineOptions engine;
   SpeculationOptions speculation;
   Overflow overflow = Overflow::kStop;

@@ -133,8 +133,8 @@ absl::Status FinishConfig(Config& config) {
     return InvalidArgument("listen.admin: {} is not a unix socket", config.listen.admin.ToString());
   }
   RETURN_IF_ERROR(CheckAdminTcp(config));
-  if (!config.listen.grpc.IsLoopback()) {
-    return InvalidArgument("listen.grpc: {} is not on loopback: gRPC is without TLS, use 127.0.0.1 or a unix socket",
+  if (!config.listen.grpc.IsLoopback() && config.auth.keys_file.empty()) {
+    return InvalidArgument("listen.grpc: {} is not on loopback, which needs auth.keys_file: use keys or 127.0.0.1",
                            config.listen.grpc.ToString());
   }
   RETURN_IF_ERROR(CheckListeners(config.listen));

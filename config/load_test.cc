@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"AdminOverTcp", "listen:\n  admin: 127.0.0.1:1\n",
                   "2: listen.admin: 127.0.0.1:1 is not a unix socket"},
         BadConfig{"GrpcBeyondLoopback", "listen:\n  http: 0.0.0.0:1\n  grpc: 0.0.0.0:2\n",
-                  "3: listen.grpc: 0.0.0.0:2 is not on loopback"},
+                  "3: listen.grpc: 0.0.0.0:2 is not on loopback, which needs auth.keys_file"},
         BadConfig{"GrpcOnEveryIpv6Address", "listen: {grpc: \"[::]:2\"}\n",
                   "1: listen.grpc: [::]:2 is not on loopback"},
         BadConfig{"NameMissing", "models:\n  - path: b\n", "2: models[0].name: required key is missing"},

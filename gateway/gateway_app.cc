@@ -50,7 +50,8 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) {
                     [](char a, char b) { return absl::ascii_tolower(a) == b; });
 }
 
-// "application/json", with or without parameters.
+// "application/json", with or without parameters. Bodies are JSON under any name, as clients often send them under that
+// of a form; only a browser has to say it, since it asks us first whether a page of another origin may.
 bool IsJson(std::string_view content_type) {
   std::string_view type = content_type.substr(0, content_type.find(';'));
   while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.remove_suffix(1);
@@ -114,8 +115,9 @@ std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
                      "the content encoding '" + ValidText(encoding, 32) + "' is not supported, send the body as it is",
                      exchange);
   }
-  if (endpoint->method == "POST" && !IsJson(request.Header("content-type"))) {
-    return MakeError(415, "the content type must be application/json", exchange);
+  if (endpoint->method == "POST" && !IsJson(request.Header("content-type")) && !request.Header("origin").empty()) {
+    return MakeError(415, "the content type must be application/json where a browser asks for a page of another origin",
+                     exchange);
   }
   return std::nullopt;
 }

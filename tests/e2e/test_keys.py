@@ -1,11 +1,12 @@
 """What is told to whom where API keys are asked for, and how long whoever tries keys may do so."""
 import hashlib
 import json
+import subprocess
 
 import grpc
 import pytest
 from conftest import smollm2
-from daemon import Daemon, wait_for
+from daemon import BIN, Daemon, free_ports, wait_for
 
 
 def key(name, secret, **limits):
@@ -55,6 +56,26 @@ def test_both_can_be_opened(tmp_path, model_path):
     with guarded(tmp_path, model_path, ready_for_all=True, metrics_for_all=True) as daemon:
         assert names(daemon, {}) == ["hidden", "smollm2"]
         assert 'model="hidden"' in daemon.get("/metrics", bearer("some"))[1]
+
+
+def test_grpc_listens_beyond_loopback_where_keys_are_asked_for(tmp_path, model_path, protos):
+    keys = tmp_path / "keys.yaml"
+    keys.write_text(json.dumps({"keys": [key("all", "all")]}))
+    ports = free_ports(2)
+    listen = {"http": f"127.0.0.1:{ports[0]}", "grpc": f"0.0.0.0:{ports[1]}"}
+    daemon = Daemon(tmp_path, [smollm2(model_path)], {"listen": listen, "auth": {"keys_file": str(keys)}}, start=False)
+    daemon.http = f"http://127.0.0.1:{ports[0]}"
+    daemon.start()
+    with daemon, grpc.insecure_channel(f"127.0.0.1:{ports[1]}") as channel:
+        stub = protos.inference_grpc.InferenceStub(channel)
+        with pytest.raises(grpc.RpcError) as error:
+            stub.ListModels(protos.inference.ListModelsRequest())
+        assert error.value.code() == grpc.StatusCode.UNAUTHENTICATED
+        assert stub.ListModels(protos.inference.ListModelsRequest(), metadata=[("authorization", "Bearer all")]).models[0].name == "smollm2"
+    daemon.extra = {"listen": listen}
+    daemon.write_config()
+    refused = subprocess.run([BIN / "inferd", "--check", "--config", daemon.config_path], capture_output=True, text=True)
+    assert refused.returncode == 2 and "listen.grpc: 0.0.0.0:" in refused.stderr and "needs auth.keys_file" in refused.stderr, refused.stderr
 
 
 def test_an_address_that_tries_keys_must_wait(tmp_path, model_path):
