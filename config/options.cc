@@ -46,7 +46,8 @@ class VectorSections : public SectionList {
 
 void VisitListen(ListenOptions& o, Visitor& v) {
   v.Place({"http", "OpenAI API, /health, /ready and /metrics."}, o.http);
-  v.Place({"grpc", "gRPC service Inference of proto/inferd/v1, without TLS: beyond loopback only with auth.keys_file."}, o.grpc);
+  v.Place({"grpc", "gRPC service Inference of proto/inferd/v1, without TLS: beyond loopback only with auth.keys_file."},
+          o.grpc);
   v.Place({"admin", "gRPC service Admin, a unix socket for its owner alone. Default: admin.sock in run_directory."},
           o.admin);
   v.Text({"admin_group", "Group whose members may use the admin socket, too (mode 0660 instead of 0600)."},

@@ -1,10 +1,11 @@
 #include "worker/constraint_reading.h"
 
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <utility>
 
 #include "config/base/status.h"
 #include "engine/constraint/answer_constraint.h"
-#include "engine/constraint/bindable_tools.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/prompt.h"
 
@@ -30,6 +31,12 @@ void ReadContent(const v1::Constraint& wire, constraint::OutputWish& wish) {
       wish.kind = OutputKind::kGrammar;
       wish.text = wire.grammar();
       return;
+    case v1::Constraint::kChoice: {
+      wish.kind = OutputKind::kChoice;
+      const auto& texts = wire.choice().texts();
+      wish.text = boost::json::serialize(boost::json::array(texts.begin(), texts.end()));
+      return;
+    }
     case v1::Constraint::KIND_NOT_SET:
       return;
   }
@@ -50,8 +57,7 @@ constraint::AnswerGrammar::FindControl FindControlIn(const tokenizer::Tokenizer&
 
 absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const LoadedModel& model,
                                                                            const v1::GenerateRequest& wire,
-                                                                           bool opens_reasoning,
-                                                                           std::vector<std::string>* warnings) {
+                                                                           bool opens_reasoning) {
   constraint::OutputWish wish;
   ReadContent(wire.constraint(), wish);
   ToolChoice choice = ToolChoice::kNone;
@@ -76,11 +82,6 @@ absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const
   }
   if (choice == ToolChoice::kForced && wish.kind != OutputKind::kFree) {
     return InvalidArgument("constraint: cannot be combined with a tool_choice that asks for a call");
-  }
-  if (wish.calls && wish.format.has_calls()) {
-    constraint::BindableTools bindable = constraint::FindBindable(wish.calls->tools_json, wish.format);
-    wish.calls->tools_json = std::move(bindable.tools_json);
-    if (warnings != nullptr) *warnings = std::move(bindable.warnings);
   }
   return constraint::SourceOf(std::move(wish));
 }

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/constraint/constraint_cache.h"
@@ -19,10 +17,9 @@ class GenerateRequest;
 namespace inferd::worker {
 
 // nullopt: nothing. INVALID_ARGUMENT: the request asks for two things that exclude each other, or for a tool that it
-// does not have. What is wrong with a schema or grammar, compiling it says. `model` outlives the source. `warnings`:
-// what of the schemas of functions that are not strict is not bound.
-absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(
-    const LoadedModel& model, const v1::GenerateRequest& wire, bool opens_reasoning,
-    std::vector<std::string>* warnings = nullptr);
+// does not have. What is wrong with a schema or grammar, compiling it says. `model` outlives the source.
+absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const LoadedModel& model,
+                                                                           const v1::GenerateRequest& wire,
+                                                                           bool opens_reasoning);
 
 }  // namespace inferd::worker

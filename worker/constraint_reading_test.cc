@@ -44,7 +44,7 @@ TEST_F(ReadConstraintTest, CallsOfStrictFunctionsAreBoundByThemselves) {
   const auto source = *Read();
   ASSERT_TRUE(source.has_value());
   ASSERT_EQ(source->compile().status(), absl::OkStatus());
-  EXPECT_THAT((*source->compile())->marker_tokens(), ElementsAre(int32_t{FakeTokenizer::kToolCall}));
+  EXPECT_THAT(source->compile()->program->marker_tokens(), ElementsAre(int32_t{FakeTokenizer::kToolCall}));
   wire_.mutable_chat()->set_tool_choice_json("\"none\"");
   EXPECT_FALSE(Read()->has_value());
   wire_.mutable_chat()->clear_tool_choice_json();
@@ -54,9 +54,9 @@ TEST_F(ReadConstraintTest, CallsOfStrictFunctionsAreBoundByThemselves) {
 
 TEST_F(ReadConstraintTest, AMarkThatIsAControlTokenStandsForItself) {
   wire_.mutable_chat()->set_tool_choice_json("\"required\"");
-  const auto program = (*Read())->compile();
-  ASSERT_EQ(program.status(), absl::OkStatus());
-  EXPECT_THAT((*program)->marker_tokens(), ElementsAre(int32_t{FakeTokenizer::kToolCall}));
+  const auto compiled = (*Read())->compile();
+  ASSERT_EQ(compiled.status(), absl::OkStatus());
+  EXPECT_THAT(compiled->program->marker_tokens(), ElementsAre(int32_t{FakeTokenizer::kToolCall}));
 }
 
 TEST_F(ReadConstraintTest, PlainPromptsHaveNothingAroundTheContent) {
@@ -66,7 +66,7 @@ TEST_F(ReadConstraintTest, PlainPromptsHaveNothingAroundTheContent) {
   const std::string of_text = (*Read())->key;
   EXPECT_NE(of_chat, of_text);
   EXPECT_NE(of_chat, of_reasoning);
-  EXPECT_THAT((*(*Read())->compile())->marker_tokens(), IsEmpty());
+  EXPECT_THAT((*Read())->compile()->program->marker_tokens(), IsEmpty());
 }
 
 TEST_F(ReadConstraintTest, RefusesWhatExcludesEachOther) {

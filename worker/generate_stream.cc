@@ -46,8 +46,9 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
   rendered_unix_seconds_ = RenderTime(wire, Clock::System().WallNow());
   const PreparationTimes times{
       .rendered_unix_seconds = rendered_unix_seconds_, .arrival = arrival_, .deadline = DeadlineOf(context_, arrival_)};
-  ASSIGN_OR_RETURN(engine::GenerationRequest request,
+  ASSIGN_OR_RETURN(PreparedRequest prepared,
                    threads_.memory->Within([&] { return PrepareRequest(model_, wire, times); }));
+  warnings_ = std::move(prepared.warnings);
   // Nothing but this thread can end the stream before it is submitted.
   const std::shared_ptr<GenerateStream> self = self_;
   queue_ = std::make_shared<engine::EventQueue>(kQueueBytes, [weak = weak_from_this(), &delivery = threads_.delivery] {
@@ -59,7 +60,7 @@ absl::Status GenerateStream::Submit(const v1::GenerateRequest& wire) {
     absl::MutexLock lock(&mutex_);
     tells_waiting_ = others_come_first;
   }
-  ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(request), queue_));
+  ASSIGN_OR_RETURN(const engine::RequestId id, model_.engine->Submit(std::move(prepared.request), queue_));
   engine_id_ = id;
   if (others_come_first) threads_.delivery.Wake(self);
   if (cancelled_) CancelInEngine();  // the call was cancelled before the engine knew it
@@ -72,6 +73,11 @@ void GenerateStream::TellBegun() {
   told_begun_.WaitForNotification();
 }
 
+void GenerateStream::TellOfRequest(v1::Accepted& accepted) const {
+  accepted.set_rendered_unix_seconds(rendered_unix_seconds_);
+  accepted.mutable_warnings()->Add(warnings_.begin(), warnings_.end());
+}
+
 void GenerateStream::WriteNext() {
   absl::MutexLock lock(&mutex_);
   if (writing_ || ended_ || queue_ == nullptr) return;
@@ -80,7 +86,7 @@ void GenerateStream::WriteNext() {
   if (std::exchange(tells_waiting_, false) && !event) event.emplace().mutable_waiting();
   if (event) {
     written_ = *std::move(event);
-    if (written_.has_accepted()) written_.mutable_accepted()->set_rendered_unix_seconds(rendered_unix_seconds_);
+    if (written_.has_accepted()) TellOfRequest(*written_.mutable_accepted());
     writing_ = true;
     StartWrite(&written_);
     return;

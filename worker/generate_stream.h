@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -40,6 +41,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   absl::Status Submit(const v1::GenerateRequest& request);
   // Returns when the client has been told that work has begun.
   void TellBegun();
+  void TellOfRequest(v1::Accepted& accepted) const;
   void OnSendInitialMetadataDone(bool) override { told_begun_.Notify(); }
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
@@ -54,6 +56,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   const MonotonicTime arrival_;
   std::string request_id_;
   int64_t rendered_unix_seconds_ = 0;
+  std::vector<std::string> warnings_;     // told with `accepted`
   std::shared_ptr<GenerateStream> self_;  // until OnDone
   std::shared_ptr<engine::EventQueue> queue_;
   std::atomic<engine::RequestId> engine_id_ = 0;

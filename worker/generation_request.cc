@@ -26,6 +26,13 @@ sampling::DryOptions ReadDry(const v1::Sampling& wire) {
   return dry;
 }
 
+std::vector<int32_t> Ascending(const google::protobuf::RepeatedField<int32_t>& tokens) {
+  std::vector<int32_t> sorted(tokens.begin(), tokens.end());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  return sorted;
+}
+
 absl::StatusOr<sampling::SamplingOptions> ReadSampling(const v1::Sampling& wire) {
   sampling::SamplingOptions options;
   if (wire.has_temperature()) options.temperature = wire.temperature();
@@ -41,6 +48,7 @@ absl::StatusOr<sampling::SamplingOptions> ReadSampling(const v1::Sampling& wire)
   std::sort(options.logit_bias.begin(), options.logit_bias.end());
   options.ignore_eos = wire.ignore_eos();
   options.bad_words.assign(wire.bad_words().begin(), wire.bad_words().end());
+  options.allowed_tokens = Ascending(wire.allowed_token_ids());
   if (wire.has_xtc_probability()) options.xtc_probability = wire.xtc_probability();
   if (wire.has_xtc_threshold()) options.xtc_threshold = wire.xtc_threshold();
   options.dry = ReadDry(wire);
@@ -70,7 +78,7 @@ absl::Status CheckTexts(const v1::GenerateRequest& wire) {
 
 absl::Status CheckConstraint(const v1::GenerateRequest& wire) {
   if (wire.has_constraint() && wire.constraint().kind_case() == v1::Constraint::KIND_NOT_SET) {
-    return InvalidArgument("constraint: is empty, expected one of json_object, json_schema, regex and grammar");
+    return InvalidArgument("constraint: is empty, expected one of json_object, json_schema, regex, grammar and choice");
   }
   return absl::OkStatus();
 }
@@ -104,6 +112,8 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   if (wire.limits().has_max_tokens()) request.max_tokens = wire.limits().max_tokens();
   request.min_tokens = wire.limits().min_tokens();
   request.stop.assign(wire.stop().begin(), wire.stop().end());
+  request.stop_tokens = Ascending(wire.stop_token_ids());
+  request.include_stop = wire.include_stop();
   if (wire.has_logprobs()) request.logprobs = static_cast<int32_t>(std::min<uint32_t>(wire.logprobs(), INT32_MAX));
   request.prompt_logprobs = wire.prompt_logprobs();
   ASSIGN_OR_RETURN(request.priority, ReadPriority(wire.priority()));

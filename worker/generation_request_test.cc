@@ -50,6 +50,9 @@ TEST(ReadRequest, EveryFieldArrives) {
   wire.mutable_limits()->set_max_tokens(11);
   wire.mutable_limits()->set_min_tokens(4);
   wire.add_stop("x");
+  for (const int32_t token : {9, 3, 9}) wire.add_stop_token_ids(token);
+  wire.set_include_stop(true);
+  for (const int32_t token : {8, 1, 1}) sampling.add_allowed_token_ids(token);
   wire.set_choices(2);
   wire.set_logprobs(5);
   wire.set_prompt_logprobs(true);
@@ -71,6 +74,9 @@ TEST(ReadRequest, EveryFieldArrives) {
   EXPECT_EQ(request.sampling.repeat_last_n, 9);
   EXPECT_EQ(request.sampling.logit_bias, (std::vector<std::pair<int32_t, float>>{{7, 2.0f}}));
   EXPECT_TRUE(request.sampling.ignore_eos);
+  EXPECT_EQ(request.sampling.allowed_tokens, (std::vector<int32_t>{1, 8}));
+  EXPECT_EQ(request.stop_tokens, (std::vector<int32_t>{3, 9}));
+  EXPECT_TRUE(request.include_stop);
   EXPECT_EQ(request.max_tokens, 11u);
   EXPECT_EQ(request.min_tokens, 4u);
   EXPECT_EQ(request.stop, (std::vector<std::string>{"x"}));
@@ -164,7 +170,7 @@ TEST(ReadRequest, WhatIsTooLongOrUnknownIsNamed) {
   wire.clear_priority();
   wire.mutable_constraint();
   EXPECT_EQ(MessageOf(Read(wire).status()),
-            "constraint: is empty, expected one of json_object, json_schema, regex and grammar");
+            "constraint: is empty, expected one of json_object, json_schema, regex, grammar and choice");
 }
 
 TEST(ReadRequest, ALogprobsCountBeyondAnIntegerIsNotCutToOne) {

@@ -57,9 +57,10 @@ TEST(GenericCalls, CallsAndResultsOfEarlierTurnsBecomeText) {
             "user: Hi\n"
             "assistant: <tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1.50}}</tool_call>\n"
             "<tool_call>{\"name\": \"g\", \"arguments\": {\"b\":[2]}}</tool_call>\n"
-            "user: <tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>\n"
+            "user: Result of f:\n<tool_response>\none\n</tool_response>\n"
+            "Result of g:\n<tool_response>\ntwo\n</tool_response>\n"
             "assistant: Done.\n<tool_call>{\"name\": \"h\", \"arguments\": {}}</tool_call>\n"
-            "user: <tool_response>\nthree\n</tool_response>\n");
+            "user: Result of h:\n<tool_response>\nthree\n</tool_response>\n");
 }
 
 TEST(GenericCalls, ArgumentsThatAreNoJsonStayText) {

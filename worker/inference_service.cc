@@ -77,8 +77,9 @@ absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest
 absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateRequest& request,
                             v1::ApplyTemplateResponse& response) {
   ASSIGN_OR_RETURN(const std::tm now, LocalTime(Clock::System().WallNow()));
-  ASSIGN_OR_RETURN(const chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
-  response.set_text(rendered.Text());
+  ASSIGN_OR_RETURN(const RenderedChat rendered, RenderChat(model, request.chat(), now));
+  response.set_text(rendered.prompt.Text());
+  response.mutable_warnings()->Add(rendered.warnings.begin(), rendered.warnings.end());
   return absl::OkStatus();
 }
 
@@ -86,8 +87,9 @@ absl::Status ValidateRequest(const LoadedModel& model, const v1::GenerateRequest
                              v1::ValidateResponse& response) {
   const PreparationTimes times{.rendered_unix_seconds = RenderTime(request, Clock::System().WallNow()),
                                .arrival = Clock::System().Now()};
-  ASSIGN_OR_RETURN(const engine::GenerationRequest prepared, PrepareRequest(model, request, times));
-  response.set_prompt_tokens(static_cast<uint32_t>(prepared.prompt.size()));
+  ASSIGN_OR_RETURN(const PreparedRequest prepared, PrepareRequest(model, request, times));
+  response.set_prompt_tokens(static_cast<uint32_t>(prepared.request.prompt.size()));
+  response.mutable_warnings()->Add(prepared.warnings.begin(), prepared.warnings.end());
   return absl::OkStatus();
 }
 

@@ -34,8 +34,8 @@ absl::Status CheckDelivered(const v1::GenerateRequest& wire, const tokenizer::To
   return absl::OkStatus();
 }
 
-absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& model, const v1::GenerateRequest& wire,
-                                                         const PreparationTimes& times) {
+absl::StatusOr<PreparedRequest> PrepareRequest(const LoadedModel& model, const v1::GenerateRequest& wire,
+                                               const PreparationTimes& times) {
   if (!model.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model.options.name);
   const absl::StatusOr<std::tm> local_time = LocalTime(times.rendered_unix_seconds);
   if (!local_time.ok()) return Annotate(local_time.status(), "rendered_unix_seconds");
@@ -48,10 +48,14 @@ absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& mode
   RETURN_IF_ERROR(SetAnswerParser(model, wire, prompt.opens_reasoning, request));
   RETURN_IF_ERROR(model.engine->Check(request));
   ASSIGN_OR_RETURN(const auto constrained, ReadConstraint(model, wire, prompt.opens_reasoning));
+  PreparedRequest prepared{.warnings = std::move(prompt.warnings)};
   if (constrained) {
     ASSIGN_OR_RETURN(request.constraint, model.engine->Constrain(*constrained));
+    const std::vector<std::string>& more = *request.constraint->warnings;
+    prepared.warnings.insert(prepared.warnings.end(), more.begin(), more.end());
   }
-  return request;
+  prepared.request = std::move(request);
+  return prepared;
 }
 
 }  // namespace inferd::worker

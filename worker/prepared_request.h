@@ -1,11 +1,13 @@
 // The life of a request up to the engine's queue: template, tokens, checks.
 //
-//   ASSIGN_OR_RETURN(engine::GenerationRequest request, PrepareRequest(model, wire, {.rendered_unix_seconds = now}));
-//   ASSIGN_OR_RETURN(engine::RequestId id, model.engine->Submit(std::move(request), queue));
+//   ASSIGN_OR_RETURN(PreparedRequest prepared, PrepareRequest(model, wire, {.rendered_unix_seconds = now}));
+//   ASSIGN_OR_RETURN(engine::RequestId id, model.engine->Submit(std::move(prepared.request), queue));
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
@@ -26,9 +28,14 @@ struct PreparationTimes {
   std::optional<MonotonicTime> deadline;
 };
 
+struct PreparedRequest {
+  engine::GenerationRequest request;
+  std::vector<std::string> warnings;  // what of it is not kept, though it is answered
+};
+
 // Every error of Generate but those of the engine's queue. FAILED_PRECONDITION: the model cannot generate.
-absl::StatusOr<engine::GenerationRequest> PrepareRequest(const LoadedModel& model, const v1::GenerateRequest& wire,
-                                                         const PreparationTimes& times);
+absl::StatusOr<PreparedRequest> PrepareRequest(const LoadedModel& model, const v1::GenerateRequest& wire,
+                                               const PreparationTimes& times);
 
 // INVALID_ARGUMENT: more bytes are said to be delivered than the tokens of a choice can make; they would swallow what
 // comes after them.

@@ -2,6 +2,7 @@
 // parser is called with an error code.
 #include "worker/prompt.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <string_view>
@@ -20,6 +21,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr size_t kMostMessages = 16384;
+constexpr size_t kMostWarnings = 16;
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
 
 absl::StatusOr<json::value> ParseJson(std::string_view text, std::string_view field) {
@@ -97,6 +99,17 @@ size_t TextBytes(const std::vector<tokenizer::Segment>& segments) {
   return bytes;
 }
 
+std::vector<std::string> WarningsOf(const std::vector<std::string>& left_out) {
+  std::vector<std::string> warnings;
+  for (size_t i = 0; i < std::min(left_out.size(), kMostWarnings); ++i) {
+    const bool last = i + 1 == kMostWarnings && left_out.size() > kMostWarnings;
+    warnings.push_back(last ? fmt::format("chat.{}: the model's template does not show it, nor {} texts more",
+                                          left_out[i], left_out.size() - kMostWarnings)
+                            : fmt::format("chat.{}: the model's template does not show it", left_out[i]));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
@@ -104,8 +117,7 @@ int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
   return resumes ? request.rendered_unix_seconds() : std::chrono::system_clock::to_time_t(now);
 }
 
-absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
-                                                         const std::tm& now) {
+absl::StatusOr<RenderedChat> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat, const std::tm& now) {
   if (model.chat_template == nullptr) {
     return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
   }
@@ -117,7 +129,7 @@ absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& mode
     const std::string message(MessageOf(rendering.status()));
     return absl::Status(rendering.status().code(), "chat." + message);
   }
-  return std::move(rendering->prompt);
+  return RenderedChat{.prompt = std::move(rendering->prompt), .warnings = WarningsOf(rendering->left_out)};
 }
 
 absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, std::string_view field,
@@ -167,8 +179,9 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
   Prompt prompt;
   switch (request.prompt_case()) {
     case v1::GenerateRequest::kChat: {
-      ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), now));
-      const std::vector<tokenizer::Segment> segments = engine::SegmentsOf(std::move(rendered));
+      ASSIGN_OR_RETURN(RenderedChat rendered, RenderChat(model, request.chat(), now));
+      prompt.warnings = std::move(rendered.warnings);
+      const std::vector<tokenizer::Segment> segments = engine::SegmentsOf(std::move(rendered.prompt));
       // Not where the prompt ends with a client's text: the template alone begins a reasoning.
       prompt.opens_reasoning = !segments.empty() && segments.back().trusted &&
                                output::EndsInReasoning(model.answer_format, segments.back().text);

@@ -1,7 +1,7 @@
 // From what a client sends to the tokens that the model gets.
 //
 //   ASSIGN_OR_RETURN(const std::tm local_time, LocalTime(RenderTime(request, now)));
-//   ASSIGN_OR_RETURN(chat_template::RenderedPrompt rendered, RenderChat(model, request.chat(), local_time));
+//   ASSIGN_OR_RETURN(RenderedChat rendered, RenderChat(model, request.chat(), local_time));
 //   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, request, local_time, limits));
 #pragma once
 
@@ -28,14 +28,19 @@ namespace inferd::worker {
 // its first worker took.
 int64_t RenderTime(const v1::GenerateRequest& request, WallTime now);
 
+struct RenderedChat {
+  chat_template::RenderedPrompt prompt;
+  std::vector<std::string> warnings;  // what the template does not show
+};
+
 // FAILED_PRECONDITION: the model has no chat template. INVALID_ARGUMENT: a message or JSON text is wrong, or the
 // template refuses the messages.
-absl::StatusOr<chat_template::RenderedPrompt> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat,
-                                                         const std::tm& now);
+absl::StatusOr<RenderedChat> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat, const std::tm& now);
 
 struct Prompt {
   std::vector<int32_t> tokens;   // with BOS once where the file asks for it
   bool opens_reasoning = false;  // the template has begun the reasoning that the answer goes on with
+  std::vector<std::string> warnings;
 };
 
 // INVALID_ARGUMENT: no prompt is set. OUT_OF_RANGE: its text is far beyond the window of `limits`.

@@ -39,7 +39,7 @@ class PromptTest : public testing::Test {
   }
   std::string Render() {
     const auto rendered = RenderChat(model_, chat_, {});
-    return rendered.ok() ? rendered->Text() : std::string(MessageOf(rendered.status()));
+    return rendered.ok() ? rendered->prompt.Text() : std::string(MessageOf(rendered.status()));
   }
   std::vector<int32_t> Tokens(const v1::GenerateRequest& request) {
     return ReadPrompt(model_, request, {}, kLimits)->tokens;
@@ -69,7 +69,7 @@ TEST_F(PromptTest, AContinuationIsRenderedAtTheTimeOfItsBeginning) {
 
 TEST_F(PromptTest, TheTimeOfAPromptIsTheTemplates) {
   SetTemplate("{{ strftime_now('%Y') }}{{ messages[0].content }}");
-  const auto render = [this](int64_t time) { return RenderChat(model_, chat_, *LocalTime(time))->Text(); };
+  const auto render = [this](int64_t time) { return RenderChat(model_, chat_, *LocalTime(time))->prompt.Text(); };
   Add("user", "hi");
   EXPECT_EQ(render(1'000'000'000), "2001hi");
   EXPECT_EQ(render(1'700'000'000), "2023hi");

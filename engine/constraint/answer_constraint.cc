@@ -1,8 +1,12 @@
 #include "engine/constraint/answer_constraint.h"
 
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
 #include <utility>
+#include <vector>
 
 #include "config/base/status.h"
+#include "engine/constraint/bindable_tools.h"
 #include "engine/constraint/gbnf.h"
 #include "engine/constraint/json_schema.h"
 #include "engine/constraint/regex.h"
@@ -18,6 +22,8 @@ const char* FieldOf(OutputKind kind) {
       return "constraint.regex";
     case OutputKind::kGrammar:
       return "constraint.grammar";
+    case OutputKind::kChoice:
+      return "constraint.choice";
     case OutputKind::kFree:
       return "chat.tool_choice_json";
     case OutputKind::kJsonObject:
@@ -26,18 +32,35 @@ const char* FieldOf(OutputKind kind) {
   return "constraint.json_object";
 }
 
-absl::StatusOr<ExprId> ContentOf(const OutputWish& wish, Grammar& grammar) {
+absl::StatusOr<ExprId> ChoiceOf(const std::string& texts_json, Grammar& grammar) {
+  boost::json::error_code error;
+  const boost::json::value texts = boost::json::parse(texts_json, error);
+  if (error || !texts.is_array()) return InvalidArgument("is not a JSON array");
+  std::vector<ExprId> choices;
+  for (const boost::json::value& text : texts.get_array()) {
+    if (!text.is_string() || text.get_string().empty()) {
+      return InvalidArgument("text {} is empty, expected 1 byte at least", choices.size());
+    }
+    choices.push_back(grammar.Literal({text.get_string().data(), text.get_string().size()}));
+  }
+  if (choices.empty()) return InvalidArgument("is empty, expected a text at least");
+  return grammar.Choice(std::move(choices));
+}
+
+absl::StatusOr<ExprId> ContentOf(const OutputWish& wish, Grammar& grammar, std::vector<SchemaWarning>& warnings) {
   if (wish.text.size() > kMostSourceBytes) {
     return InvalidArgument("{} bytes, expected at most {}", wish.text.size(), kMostSourceBytes);
   }
   switch (wish.kind) {
     case OutputKind::kJsonSchema:
-      return ReadJsonSchema(wish.text, grammar);
+      return ReadJsonSchema(wish.text, grammar, {.warnings = &warnings});
     case OutputKind::kRegex:
       return ReadRegex(wish.text, grammar);
     case OutputKind::kGrammar:
       RETURN_IF_ERROR(ReadGbnf(wish.text, grammar));
       return grammar.Call(grammar.root());
+    case OutputKind::kChoice:
+      return ChoiceOf(wish.text, grammar);
     case OutputKind::kJsonObject:
       return JsonGrammar(grammar).AnyObject();
     case OutputKind::kFree:
@@ -46,11 +69,20 @@ absl::StatusOr<ExprId> ContentOf(const OutputWish& wish, Grammar& grammar) {
   return grammar.Nothing();
 }
 
-absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
+absl::StatusOr<CompiledConstraint> Compile(const OutputWish& wish) {
+  CompiledConstraint compiled;
+  std::optional<CallDemand> demand = wish.calls;
+  if (demand && wish.format.has_calls()) {
+    BindableTools bindable = FindBindable(demand->tools_json, wish.format);
+    demand->tools_json = std::move(bindable.tools_json);
+    compiled.warnings = std::move(bindable.warnings);
+  }
   Grammar grammar;
   AnswerGrammar answer(wish.format, wish.in_reasoning, wish.find_control, grammar);
-  const absl::StatusOr<ExprId> content = ContentOf(wish, grammar);
+  std::vector<SchemaWarning> schema_warnings;
+  const absl::StatusOr<ExprId> content = ContentOf(wish, grammar, schema_warnings);
   if (!content.ok()) return Annotate(content.status(), FieldOf(wish.kind));
+  AddWarnings(FieldOf(wish.kind), schema_warnings, compiled.warnings);
   const RuleId content_rule = grammar.AddRule("content");
   grammar.Define(content_rule, *content);
   if (wish.kind != OutputKind::kFree) {
@@ -60,9 +92,9 @@ absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
     if (!possible.ok()) return Annotate(possible, FieldOf(wish.kind));
   }
   ExprId whole = answer.Content(grammar.Call(content_rule));
-  if (wish.calls && (wish.kind == OutputKind::kFree || wish.format.has_calls())) {
-    ASSIGN_OR_RETURN(const ExprId calls,
-                     wish.calls_after_text ? answer.TextOrCalls(*wish.calls) : answer.Calls(*wish.calls));
+  if (demand && (wish.kind == OutputKind::kFree || wish.format.has_calls())) {
+    ASSIGN_OR_RETURN(const ExprId calls, wish.calls_after_text ? answer.TextOrCalls(*demand) : answer.Calls(*demand));
+    compiled.warnings.insert(compiled.warnings.end(), answer.warnings().begin(), answer.warnings().end());
     whole = wish.kind == OutputKind::kFree ? calls : grammar.Choice({whole, calls});
   }
   const RuleId root = grammar.AddRule("answer");
@@ -70,7 +102,8 @@ absl::StatusOr<std::shared_ptr<const Program>> Compile(const OutputWish& wish) {
   grammar.set_root(root);
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(grammar);
   if (!program.ok()) return Annotate(program.status(), FieldOf(wish.kind));
-  return program;
+  compiled.program = *std::move(program);
+  return compiled;
 }
 
 }  // namespace

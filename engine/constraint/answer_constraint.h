@@ -14,13 +14,13 @@
 namespace inferd::constraint {
 
 // What the content must be.
-enum class OutputKind : uint8_t { kFree, kJsonObject, kJsonSchema, kRegex, kGrammar };
+enum class OutputKind : uint8_t { kFree, kJsonObject, kJsonSchema, kRegex, kGrammar, kChoice };
 
 constexpr size_t kMostSourceBytes = 1 << 20;  // of a schema, regular expression or grammar
 
 struct OutputWish {
   OutputKind kind = OutputKind::kFree;
-  std::string text;  // the schema, regular expression or grammar
+  std::string text;  // the schema, regular expression or grammar; of kChoice, a JSON array of the texts
   // Calls that may come instead of the content; with kFree, they must, unless they may follow any text.
   std::optional<CallDemand> calls;
   bool calls_after_text = false;  // with kFree and a format that has calls

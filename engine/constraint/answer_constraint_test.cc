@@ -73,9 +73,11 @@ const Format kFormats[] = {
 class Judge {
  public:
   explicit Judge(OutputWish wish) {
-    absl::StatusOr<std::shared_ptr<const Program>> program = SourceOf(std::move(wish)).compile();
-    status = program.status();
-    if (program.ok()) machine_ = std::make_unique<Machine>(*program);
+    absl::StatusOr<CompiledConstraint> compiled = SourceOf(std::move(wish)).compile();
+    status = compiled.status();
+    if (!compiled.ok()) return;
+    warnings = std::move(compiled->warnings);
+    machine_ = std::make_unique<Machine>(std::move(compiled->program));
   }
   bool Takes(std::string_view text) {
     Machine::StateId state = machine_->start();
@@ -83,6 +85,7 @@ class Judge {
     return machine_->Accepts(state);
   }
   absl::Status status;
+  std::vector<std::string> warnings;
 
  private:
   std::unique_ptr<Machine> machine_;
@@ -209,6 +212,17 @@ TEST(AnswerConstraint, CallsAreBoundFromTheirMarkOn) {
   }
 }
 
+TEST(AnswerConstraint, IsOneOfSomeTexts) {
+  Judge judge({.kind = OutputKind::kChoice, .text = R"(["a", "ab\n", "\"c\""])"});
+  ASSERT_EQ(judge.status, absl::OkStatus());
+  for (const char* text : {"a", "ab\n", "\"c\""}) EXPECT_TRUE(judge.Takes(text));
+  for (const char* text : {"", "ab", "b", "c", "aa"}) EXPECT_FALSE(judge.Takes(text));
+  EXPECT_EQ(MessageOf(Judge({.kind = OutputKind::kChoice, .text = "[]"}).status),
+            "constraint.choice: is empty, expected a text at least");
+  EXPECT_EQ(MessageOf(Judge({.kind = OutputKind::kChoice, .text = R"(["a", ""])"}).status),
+            "constraint.choice: text 1 is empty, expected 1 byte at least");
+}
+
 TEST(AnswerConstraint, ErrorsNameTheField) {
   const std::tuple<OutputKind, const char*, const char*> cases[] = {
       {OutputKind::kRegex, "a(", "constraint.regex: at offset 1: the group has no end"},
@@ -225,6 +239,23 @@ TEST(AnswerConstraint, ErrorsNameTheField) {
   }
   Judge large({.kind = OutputKind::kRegex, .text = std::string(kMostSourceBytes + 1, 'a')});
   EXPECT_EQ(MessageOf(large.status), "constraint.regex: 1048577 bytes, expected at most 1048576");
+}
+
+TEST(AnswerConstraint, WhatIsNotKeptIsAWarningWithItsField) {
+  Judge schema(
+      {.kind = OutputKind::kJsonSchema, .text = R"({"properties": {"a": {"type": "string", "format": "x"}}})"});
+  EXPECT_THAT(schema.warnings,
+              testing::ElementsAre("constraint.json_schema: at #/properties/a: format x is not known and was ignored"));
+  const std::string tools = R"([{"type": "function", "function": {"name": "f", "strict": true, "parameters":
+      {"type": "object", "properties": {"a": {"type": "string", "format": "x"}}}}}])";
+  Judge arguments({.calls = CallDemand{.tools_json = tools}, .format = output::RecognizeFormat("<tool_call>")});
+  EXPECT_THAT(arguments.warnings,
+              testing::ElementsAre("chat.tools_json[0].function.parameters: at #/properties/a: format x is "
+                                   "not known and was ignored"));
+  Judge plain({.calls = CallDemand{.tools_json = tools}, .format = output::RecognizeFormat("<tool_call><arg_key>")});
+  EXPECT_THAT(plain.warnings,
+              testing::ElementsAre("chat.tools_json[0].function.parameters.properties.a: at #: format x is not "
+                                   "known and was ignored"));
 }
 
 TEST(ConstraintSource, KeysDifferWhereConstraintsDo) {

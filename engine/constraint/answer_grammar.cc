@@ -200,9 +200,16 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
 absl::StatusOr<ExprId> AnswerGrammar::Arguments(const Tool& tool) {
   if (tool.parameters == nullptr || tool.parameters->empty()) return json_.List("{", grammar_.Empty(), 0, 0, "}");
   ASSIGN_OR_RETURN(const Object schema, MergeSchemas(*tool.parameters, {{"type", "object"}}, "#"));
-  const absl::StatusOr<ExprId> expr = ReadJsonSchema(json::value(schema), grammar_);
-  if (!expr.ok()) return Annotate(expr.status(), tool.place);
-  return grammar_.Named("arguments", *expr);
+  ASSIGN_OR_RETURN(const ExprId expr, Schema(json::value(schema), tool.place, grammar_));
+  return grammar_.Named("arguments", expr);
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::Schema(const json::value& schema, const std::string& place, Grammar& grammar) {
+  std::vector<SchemaWarning> warnings;
+  const absl::StatusOr<ExprId> expr = ReadJsonSchema(schema, grammar, {.warnings = &warnings});
+  AddWarnings(place, warnings, warnings_);
+  if (!expr.ok()) return Annotate(expr.status(), place);
+  return expr;
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::Call(const Tool& tool) {

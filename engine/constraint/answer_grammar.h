@@ -53,6 +53,9 @@ class AnswerGrammar {
   // Before it, the reasoning that the prompt has begun, or that the model may begin.
   ExprId WithReasoning(ExprId answer);
 
+  // Of the schemas of the calls.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
  private:
   using Object = boost::json::object;
   struct Tool {
@@ -79,6 +82,8 @@ class AnswerGrammar {
   ExprId BareCalls(ExprId call, bool parallel);
   ExprId MarkedCalls(ExprId call, bool parallel, bool opened);
   absl::StatusOr<ExprId> Arguments(const Tool& tool);
+  // Of a schema at `place`.
+  absl::StatusOr<ExprId> Schema(const boost::json::value& schema, const std::string& place, Grammar& grammar);
   absl::StatusOr<ExprId> NamedCall(const Tool& tool);
   // Of call_parameters.cc.
   absl::StatusOr<ExprId> ParametersByThemselves(const Tool& tool);
@@ -90,6 +95,7 @@ class AnswerGrammar {
   const FindControl find_control_;
   Grammar& grammar_;
   JsonGrammar json_;
+  std::vector<std::string> warnings_;
 };
 
 // Whether one of the functions has `strict: true`; tools_json in OpenAI's form.

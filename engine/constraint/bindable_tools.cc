@@ -178,7 +178,7 @@ BindableTools FindBindable(const std::string& tools_json, const output::AnswerFo
   if (error || !tools.is_array()) return bindable;
   size_t index = 0;
   for (json::value& tool : tools.get_array()) {
-    const std::string place = fmt::format("tools[{}].function.parameters", index++);
+    const std::string place = fmt::format("chat.tools_json[{}].function.parameters", index++);
     json::value* function = tool.is_object() ? tool.get_object().if_contains("function") : nullptr;
     if (function == nullptr || !function->is_object() || IsStrict(function->get_object())) continue;
     json::value* parameters = function->get_object().if_contains("parameters");

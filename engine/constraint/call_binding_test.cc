@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <random>
 
+#include "absl/strings/str_replace.h"
 #include "config/base/status.h"
 #include "engine/constraint/answer_constraint.h"
 #include "engine/constraint/bindable_tools.h"
@@ -41,9 +42,9 @@ constexpr char kTools[] = R"([{"type": "function", "function": {"name": "f", "st
     "either": {"anyOf": [{"type": "string", "maxLength": 2}, {"type": "integer", "minimum": 5, "maximum": 6}]}}}}}])";
 
 std::unique_ptr<Machine> MachineOf(const OutputWish& wish) {
-  absl::StatusOr<std::shared_ptr<const Program>> program = SourceOf(wish).compile();
-  EXPECT_EQ(program.status(), absl::OkStatus());
-  return program.ok() ? std::make_unique<Machine>(*program) : nullptr;
+  absl::StatusOr<CompiledConstraint> compiled = SourceOf(wish).compile();
+  EXPECT_EQ(compiled.status(), absl::OkStatus());
+  return compiled.ok() ? std::make_unique<Machine>(compiled->program) : nullptr;
 }
 
 // A text that the machine takes, going on behind `text`; empty if it got too long.
@@ -178,10 +179,11 @@ TEST(CallBinding, WhatCannotBeBoundIsTakenOutOfFunctionsThatAreNotStrict) {
       "$defs": {"C": {"type": "array", "items": {"type": "string", "pattern": "(?=x)"}, "maxItems": 2}}}}},
     {"type": "function", "function": {"name": "g", "strict": true, "parameters": {"pattern": "(?=x)"}}}])json";
   const BindableTools bindable = FindBindable(tools, output::RecognizeFormat("<tool_call>"));
-  EXPECT_THAT(bindable.warnings,
-              testing::ElementsAre(
-                  testing::StartsWith("tools[0].function.parameters: at #/$defs/C/items: pattern was not bound"),
-                  testing::StartsWith("tools[0].function.parameters: at #/properties/a: pattern was not bound")));
+  EXPECT_THAT(
+      bindable.warnings,
+      testing::ElementsAre(
+          testing::StartsWith("chat.tools_json[0].function.parameters: at #/$defs/C/items: pattern was not bound"),
+          testing::StartsWith("chat.tools_json[0].function.parameters: at #/properties/a: pattern was not bound")));
   const json::value left = json::parse(bindable.tools_json);
   const json::value& parameters = left.at(0).at("function").at("parameters");
   EXPECT_EQ(parameters.at("properties").at("a"), json::value({{"type", "string"}}));
@@ -217,12 +219,14 @@ TEST(CallBinding, SchemasThatAreBoundStayAsTheyAre) {
 }
 
 TEST(CallBinding, FormsThatWriteParametersByThemselvesNameWhatTheyCannotKeep) {
-  const std::string tools = R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
-      "properties": {"a": {"type": "boolean"}}, "minProperties": 1}}}])";
+  const std::string tools = R"([{"type": "function", "function": {"name": "f", "strict": false, "parameters": {
+      "type": "object", "properties": {"a": {"type": "boolean"}}, "minProperties": 1}}}])";
   const output::AnswerFormat glm = output::RecognizeFormat("<tool_call><arg_key>");
-  EXPECT_THAT(FindBindable(tools, glm).warnings,
-              testing::ElementsAre(testing::HasSubstr("minProperties was not bound")));
-  const absl::Status status = SourceOf({.calls = CallDemand{.tools_json = tools}, .format = glm}).compile().status();
+  const auto loose = SourceOf({.calls = CallDemand{.tools_json = tools}, .format = glm}).compile();
+  ASSERT_EQ(loose.status(), absl::OkStatus());
+  EXPECT_THAT(loose->warnings, testing::ElementsAre(testing::HasSubstr("minProperties was not bound")));
+  const std::string strict = absl::StrReplaceAll(tools, {{"false", "true"}});
+  const absl::Status status = SourceOf({.calls = CallDemand{.tools_json = strict}, .format = glm}).compile().status();
   EXPECT_EQ(MessageOf(status),
             "chat.tools_json[0].function.parameters: at #: keyword minProperties is not supported in this model's form "
             "of calls");

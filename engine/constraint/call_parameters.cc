@@ -110,22 +110,18 @@ absl::StatusOr<ExprId> AnswerGrammar::ParametersByThemselves(const Tool& tool) {
 
 absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, const Tool& tool, std::string_view key,
                                                  std::string_view mark) {
-  const auto annotated = [&](const absl::Status& status) {
-    return Annotate(status, fmt::format("{}.properties.{}", tool.place, key));
-  };
+  const std::string place = fmt::format("{}.properties.{}", tool.place, key);
   const json::value whole = WithDefinitions(schema, *tool.parameters);
   const output::JsonTypes types = output::TypesOfSchema(schema, *tool.parameters);
   if ((types | output::kJsonNull) != (output::kJsonString | output::kJsonNull)) {
-    const absl::StatusOr<ExprId> expr = ReadJsonSchema(whole, grammar_);
-    return expr.ok() ? expr : annotated(expr.status());
+    return Schema(whole, place, grammar_);
   }
   Grammar scratch;
-  const absl::StatusOr<ExprId> value = ReadJsonSchema(whole, scratch);
-  if (!value.ok()) return annotated(value.status());
+  ASSIGN_OR_RETURN(const ExprId value, Schema(whole, place, scratch));
   scratch.set_root(scratch.AddRule("value"));
-  scratch.Define(scratch.root(), *value);
+  scratch.Define(scratch.root(), value);
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(scratch);
-  if (!program.ok()) return annotated(program.status());
+  if (!program.ok()) return Annotate(program.status(), place);
   if (const std::optional<ExprId> text = RawText(*std::move(program), mark, grammar_)) return *text;
   // Too many states. Of strings that only their length bounds, those without the mark's first byte remain.
   if (const std::optional<LengthBounds> length = OnlyLengthOf(schema)) {
@@ -133,7 +129,7 @@ absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, cons
     return grammar_.Repeat(grammar_.Chars(CharSet::Any().Minus({{first, first}})), length->least, length->most);
   }
   if (tool.strict) {
-    return annotated(InvalidArgument("at #: the strings are too many to be told apart in this model's form of calls"));
+    return InvalidArgument("{}: at #: the strings are too many to be told apart in this model's form of calls", place);
   }
   return AnyTextWithout(mark, grammar_);
 }

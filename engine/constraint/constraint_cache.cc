@@ -30,8 +30,10 @@ absl::StatusOr<Constraint> ConstraintCache::Get(const ConstraintSource& source) 
       return found->second;
     }
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, source.compile());
-  Constraint made{.masks = std::make_shared<TokenMasks>(std::move(program), trie_), .texts = texts_};
+  ASSIGN_OR_RETURN(CompiledConstraint compiled, source.compile());
+  Constraint made{.masks = std::make_shared<TokenMasks>(std::move(compiled.program), trie_),
+                  .texts = texts_,
+                  .warnings = std::make_shared<const std::vector<std::string>>(std::move(compiled.warnings))};
   RETURN_IF_ERROR(MakeFirstMask(made));
   absl::MutexLock lock(&mutex_);
   if (const auto found = find(); found != entries_.end()) return found->second;

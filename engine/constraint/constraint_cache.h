@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -21,10 +22,15 @@
 
 namespace inferd::constraint {
 
+struct CompiledConstraint {
+  std::shared_ptr<const Program> program;
+  std::vector<std::string> warnings;  // what of the wish it does not keep
+};
+
 // What a request asks for. Equal keys mean equal constraints.
 struct ConstraintSource {
   std::string key;
-  std::function<absl::StatusOr<std::shared_ptr<const Program>>()> compile;
+  std::function<absl::StatusOr<CompiledConstraint>()> compile;
 };
 
 class ConstraintCache {

@@ -260,4 +260,10 @@ absl::StatusOr<ExprId> ReadJsonSchema(std::string_view text, Grammar& grammar, c
   return ReadJsonSchema(schema, grammar, options);
 }
 
+void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<std::string>& lines) {
+  for (const SchemaWarning& warning : warnings) {
+    lines.push_back(fmt::format("{}: at {}: {}", field, warning.place, warning.text));
+  }
+}
+
 }  // namespace inferd::constraint

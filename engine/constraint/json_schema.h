@@ -25,6 +25,9 @@ struct SchemaWarning {
   std::string place;  // a JSON pointer
   std::string text;
 };
+// As lines of "field: at place: text".
+void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<std::string>& lines);
+
 struct SchemaOptions {
   bool narrow = true;
   std::vector<SchemaWarning>* warnings = nullptr;

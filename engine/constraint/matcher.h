@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,6 +25,8 @@ namespace inferd::constraint {
 struct Constraint {
   std::shared_ptr<TokenMasks> masks;
   std::shared_ptr<const sampling::TokenTexts> texts;
+  // What of the wish it does not keep.
+  std::shared_ptr<const std::vector<std::string>> warnings;
 };
 
 class Matcher {

@@ -103,16 +103,28 @@ void FoldCalls(json::array& messages) {
   }
 }
 
+// Some templates take a user's text that is a tool response alone for no question: a line before it names the function.
 void FoldResults(json::array& messages) {
+  std::map<std::string, std::string, std::less<>> names;  // by the id of a call
   json::array folded;
   bool after_result = false;
   for (json::value& value : messages) {
-    const bool is_result = IsTool(value.get_object());
+    json::object& message = value.get_object();
+    const bool is_result = IsTool(message);
     if (is_result) {
-      const std::string text = fmt::format("<tool_response>\n{}\n</tool_response>", TextOf(value.get_object()));
+      std::string_view function = StringAt(message, "name");
+      const auto known = names.find(StringAt(message, "tool_call_id"));
+      if (function.empty()) function = known != names.end() ? std::string_view(known->second) : "a call";
       if (!after_result) folded.push_back(json::object{{"role", "user"}, {"content", ""}});
-      AppendText(folded.back().get_object(), text, "\n");
+      AppendText(folded.back().get_object(),
+                 fmt::format("Result of {}:\n<tool_response>\n{}\n</tool_response>", function, TextOf(message)), "\n");
     } else {
+      if (json::array* calls = CallsOf(message)) {
+        for (json::value& call : *calls) {
+          const json::object* function = FunctionOf(call);
+          if (function != nullptr) names[std::string(StringAt(call.get_object(), "id"))] = StringAt(*function, "name");
+        }
+      }
       folded.push_back(std::move(value));
     }
     after_result = is_result;

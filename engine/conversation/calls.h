@@ -18,8 +18,8 @@ void NormalizeCalls(boost::json::array& messages, const Shown& shown);
 // For templates that show no calls: they join the text of their message, one a line in the form of GenericCalls().
 void FoldCalls(boost::json::array& messages);
 
-// For templates that show no results: each row of them becomes one text of the user, each between <tool_response> and
-// </tool_response>.
+// For templates that show no results: each row of them becomes one text of the user, with the name of each one's
+// function and the result between <tool_response> and </tool_response>. Before FoldCalls.
 void FoldResults(boost::json::array& messages);
 
 // One call a message, each followed by its result.

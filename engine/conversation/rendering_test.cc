@@ -79,7 +79,7 @@ TEST(Rendering, WritesCallsAndResultsAsTextWhereTheyAreNotShown) {
   constexpr char kExpected[] =
       "<user>u<assistant>I look.\n<tool_call>{\"name\": \"f\", \"arguments\": {\"x\": 1}}</tool_call>\n"
       "<tool_call>{\"name\": \"g\", \"arguments\": \"{\"}</tool_call>"
-      "<user><tool_response>\nr\n</tool_response>\n<tool_response>\ns\n</tool_response>";
+      "<user>Result of g:\n<tool_response>\nr\n</tool_response>\nResult of f:\n<tool_response>\ns\n</tool_response>";
   EXPECT_EQ(RenderMessages(kForgetful, kMessages), kExpected);
   EXPECT_EQ(RenderMessages(kAlternating, kMessages), kExpected);
 }

@@ -22,9 +22,14 @@ output::TextStreamOptions TextOptions(const GenerationRequest& request, uint32_t
                                       std::shared_ptr<const output::StopTexts> stops) {
   const ResumedChoice* resumed = FindResumed(request, index);
   return {.stops = std::move(stops),
+          .include_stop = request.include_stop,
           .min_tokens = request.min_tokens,
           .delivered_bytes = resumed != nullptr ? resumed->delivered_bytes : 0,
           .parser = request.make_parser(index)};
+}
+
+bool Contains(const std::vector<int32_t>& ascending, int32_t token) {
+  return std::binary_search(ascending.begin(), ascending.end(), token);
 }
 
 void Append(std::vector<output::OutputPart> parts, Delta& delta) {
@@ -48,7 +53,10 @@ Choice::Choice(const GenerationRequest& request, uint32_t index, std::shared_ptr
 sampling::Sampler& Choice::sampler() {
   if (!sampler_) {
     sampler_.emplace(request_.sampling, request_.text_rules,
-                     sampling::SamplerStart{.seed = request_.seed, .choice = index_, .min_tokens = request_.min_tokens},
+                     sampling::SamplerStart{.seed = request_.seed,
+                                            .choice = index_,
+                                            .min_tokens = request_.min_tokens,
+                                            .stop_tokens = request_.stop_tokens},
                      vocabulary_.end_of_generation, kernels_);
     sampler_->AcceptPrompt(request_.prompt);
   }
@@ -86,14 +94,13 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   const int32_t token = sampler().Sample(logits);
   if (token == sampling::kNoToken) {
     if (may_end_) return End(FinishReason::kStop, delta);
-    return Fail(InvalidArgument("{}: no token is left, it bans all of them together with bad_words, min_tokens or "
-                                "ignore_eos",
+    return Fail(InvalidArgument("{}: no token is left, it bans all of them together with allowed_token_ids, bad_words, "
+                                "min_tokens or ignore_eos",
                                 matcher_ ? "constraint" : "logit_bias"),
                 delta);
   }
-  if (std::binary_search(vocabulary_.end_of_generation.begin(), vocabulary_.end_of_generation.end(), token)) {
-    return End(FinishReason::kStop, delta);
-  }
+  if (Contains(vocabulary_.end_of_generation, token)) return End(FinishReason::kStop, delta);
+  if (Contains(request_.stop_tokens, token) && !request_.include_stop) return End(FinishReason::kStop, delta);
   if (request_.logprobs) {
     delta.logprobs.push_back(sampling::LogprobOf(unmodified_, token, *request_.logprobs, kernels_));
   }
@@ -123,14 +130,14 @@ std::optional<Finish> Choice::Take(int32_t token, Delta& delta) {
   if (matcher_) {
     if (const absl::Status status = matcher_->Accept(token); !status.ok()) return Fail(status, delta);
   }
-  const std::vector<int32_t>& spelled = request_.spelled_tokens;
-  const bool with_special = std::binary_search(spelled.begin(), spelled.end(), token);
+  const bool with_special = Contains(request_.spelled_tokens, token);
   Append(text_.Push(vocabulary_.token_bytes(token, with_special)), delta);
   if (text_.stopped()) {
     Finish finish = End(FinishReason::kStop, delta);
     finish.stop_text = *text_.stopped();
     return finish;
   }
+  if (Contains(request_.stop_tokens, token)) return End(FinishReason::kStop, delta);
   if (text_.ended() || (matcher_ && matcher_->complete())) return End(FinishReason::kStop, delta);
   if (generated() >= limits_.most_tokens) return End(FinishReason::kLength, delta);
   if (static_cast<int64_t>(tokens_.size()) >= limits_.window) Slide();

@@ -81,6 +81,58 @@ TEST_F(ConstrainedChoiceTest, EndsWhereAllElseIsBanned) {
   EXPECT_EQ(finish->reason, FinishReason::kStop);
 }
 
+// Without a constraint, the last of the fake vocabulary comes first.
+class StoppedChoiceTest : public ConstrainedChoiceTest {
+ protected:
+  void BeginFree() {
+    choice_ = std::make_unique<Choice>(request_, 0, *output::StopTexts::Create(request_.stop),
+                                       ChoiceLimits{.most_tokens = 8, .window = 64}, vocabulary_, kernels_);
+  }
+};
+
+TEST_F(StoppedChoiceTest, AStopTokenEndsItAsTheEndOfGenerationDoes) {
+  request_.stop_tokens = {7, 63};
+  BeginFree();
+  const std::optional<Finish> finish = Advance();
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->reason, FinishReason::kStop);
+  EXPECT_TRUE(delta_.tokens.empty());
+  EXPECT_EQ(choice_->generated(), 0u);
+}
+
+TEST_F(StoppedChoiceTest, AStopTokenMayBeShown) {
+  request_.stop_tokens = {63};
+  request_.include_stop = true;
+  BeginFree();
+  ASSERT_TRUE(Advance());
+  EXPECT_EQ(delta_.tokens, (std::vector<int32_t>{63}));
+  request_.resumed = {{.choice = 0, .tokens = {63}}};
+  BeginFree();
+  Delta delta;
+  EXPECT_TRUE(choice_->Replay(delta)) << "it was complete";
+}
+
+TEST_F(StoppedChoiceTest, StopTokensAreHeldOffBeforeTheLeastNumber) {
+  request_.stop_tokens = {63};
+  request_.min_tokens = 1;
+  BeginFree();
+  EXPECT_FALSE(Advance());
+  EXPECT_EQ(delta_.tokens, (std::vector<int32_t>{62}));
+  EXPECT_TRUE(Advance());
+}
+
+TEST_F(StoppedChoiceTest, OnlyAllowedTokensAreDrawn) {
+  request_.sampling.allowed_tokens = {5, 9};
+  BeginFree();
+  EXPECT_FALSE(Advance());
+  EXPECT_EQ(delta_.tokens, (std::vector<int32_t>{9}));
+  request_.sampling.logit_bias = {{5, -100}, {9, -100}};
+  BeginFree();
+  const std::optional<Finish> finish = Advance();
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->error_code, absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(ConstrainedChoiceTest, ATextThatNoTokenGoesOnIsAnError) {
   Begin("5 x");
   EXPECT_FALSE(Advance());

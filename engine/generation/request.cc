@@ -75,6 +75,7 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
     return InvalidArgument("min_tokens: {} is more than max_tokens {}", request.min_tokens, *request.max_tokens);
   }
   RETURN_IF_ERROR(output::StopTexts::Check(request.stop));
+  RETURN_IF_ERROR(ValidateTokens(request.stop_tokens, "stop_token_ids", limits.vocabulary_size));
   RETURN_IF_ERROR(ValidateTokens(request.prompt, "prompt", limits.vocabulary_size));
   RETURN_IF_ERROR(ValidateLength(request, limits));
   RETURN_IF_ERROR(Validate(request.overflow, limits));
@@ -90,24 +91,29 @@ absl::Status Validate(const Overflow& overflow, const RequestLimits& limits) {
 
 absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits) {
   const sampling::BadWords* bad_words = request.text_rules.bad_words.get();
-  if (request.max_tokens == 0u || (request.sampling.logit_bias.empty() && bad_words == nullptr)) {
+  const std::vector<int32_t>& allowed = request.sampling.allowed_tokens;
+  if (request.max_tokens == 0u || (request.sampling.logit_bias.empty() && allowed.empty() && bad_words == nullptr)) {
     return absl::OkStatus();
   }
-  std::vector<bool> banned(static_cast<size_t>(limits.vocabulary_size));
+  std::vector<bool> banned(static_cast<size_t>(limits.vocabulary_size), !allowed.empty());
+  for (const int32_t token : allowed) banned[static_cast<size_t>(token)] = false;
   const auto ban = [&](int32_t token) { banned[static_cast<size_t>(token)] = true; };
   for (const auto& [token, bias] : request.sampling.logit_bias) {
     if (bias <= -100) ban(token);
   }
   const bool without_end = request.sampling.ignore_eos || request.min_tokens > 0;
   if (without_end) std::for_each(limits.end_of_generation.begin(), limits.end_of_generation.end(), ban);
+  if (request.min_tokens > 0) std::for_each(request.stop_tokens.begin(), request.stop_tokens.end(), ban);
   if (bad_words != nullptr) {
     std::for_each(bad_words->always_banned().begin(), bad_words->always_banned().end(), ban);
   }
   const int64_t left = std::count(banned.begin(), banned.end(), false);
   if (left > 0) return absl::OkStatus();
   return InvalidArgument("{}: no token is left of the vocabulary of {}{}",
-                         bad_words == nullptr ? "logit_bias" : "bad_words", limits.vocabulary_size,
-                         without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
+                         bad_words != nullptr ? "bad_words"
+                         : !allowed.empty()   ? "allowed_token_ids"
+                                              : "logit_bias",
+                         limits.vocabulary_size, without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
 }
 
 std::string WindowText(const RequestLimits& limits) {

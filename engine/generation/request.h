@@ -48,7 +48,9 @@ struct GenerationRequest {
   uint32_t min_tokens = 0;
   Overflow overflow;
   std::vector<std::string> stop;
-  std::optional<int32_t> logprobs;  // alternatives of each generated token, 0..20; none: no log-probabilities
+  std::vector<int32_t> stop_tokens;  // ascending; they end a choice as an end-of-generation token does
+  bool include_stop = false;         // the stop text or token is part of the output
+  std::optional<int32_t> logprobs;   // alternatives of each generated token, 0..20; none: no log-probabilities
   bool prompt_logprobs = false;
   scheduler::Priority priority = scheduler::Priority::kNormal;
   std::optional<MonotonicTime> deadline;

@@ -51,6 +51,11 @@ TEST(Request, BanningEveryTokenIsRefusedWithTheOptionsName) {
                                        "keeping the end off"));
   request.sampling = {.logit_bias = {{0, -100.0f}, {1, -100.0f}, {2, -100.0f}, {3, -100.0f}}};
   EXPECT_EQ(MessageOf(CheckBans(request, limits)), "logit_bias: no token is left of the vocabulary of 4");
+  request.sampling = {.allowed_tokens = {1, 3}};
+  EXPECT_TRUE(CheckBans(request, limits).ok());
+  request.sampling.logit_bias = {{1, -100.0f}};
+  request.sampling.ignore_eos = true;
+  EXPECT_TRUE(MessageOf(CheckBans(request, limits)).starts_with("allowed_token_ids: no token is left"));
   request.max_tokens = 0;
   EXPECT_TRUE(CheckBans(request, limits).ok()) << "nothing is to be drawn";
   request.max_tokens = 5;

@@ -23,7 +23,7 @@ std::string StopMatcher::Push(std::string_view text) {
     if (match < 0) continue;
     stopped_ = texts_->texts_[match];
     held_.append(text.substr(0, i + 1));
-    held_.resize(held_.size() - stopped_->size());
+    if (!include_) held_.resize(held_.size() - stopped_->size());
     return std::exchange(held_, "");
   }
   held_.append(text);

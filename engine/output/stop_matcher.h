@@ -37,7 +37,9 @@ class StopTexts {
 
 class StopMatcher {
  public:
-  explicit StopMatcher(std::shared_ptr<const StopTexts> texts) : texts_(std::move(texts)) {}
+  // `include`: the stop text is given out, too.
+  explicit StopMatcher(std::shared_ptr<const StopTexts> texts, bool include = false)
+      : texts_(std::move(texts)), include_(include) {}
 
   // What can be given out of the text so far. Nothing more comes after a stop text.
   std::string Push(std::string_view text);
@@ -48,6 +50,7 @@ class StopMatcher {
 
  private:
   std::shared_ptr<const StopTexts> texts_;
+  bool include_;
   int32_t state_ = 0;
   std::string held_;
   std::optional<std::string> stopped_;

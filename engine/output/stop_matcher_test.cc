@@ -15,8 +15,8 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-Result Match(const std::vector<std::string>& stops, std::string_view text, size_t piece) {
-  StopMatcher matcher(*StopTexts::Create(stops));
+Result Match(const std::vector<std::string>& stops, std::string_view text, size_t piece, bool include = false) {
+  StopMatcher matcher(*StopTexts::Create(stops), include);
   Result result;
   for (size_t i = 0; i < text.size() && !matcher.stopped(); i += piece)
     result.text += matcher.Push(text.substr(i, piece));
@@ -70,6 +70,14 @@ TEST(StopMatcher, RefusesTextsOutOfRange) {
   EXPECT_TRUE(StopTexts::Create({std::string(256, 'a')}).ok());
   EXPECT_EQ(MessageOf(StopTexts::Create(std::vector<std::string>(17, "a")).status()),
             "stop: 17 texts, expected at most 16");
+}
+
+TEST(StopMatcher, GivesTheStopTextWhereItIsPartOfTheOutput) {
+  for (size_t piece : {1, 2, 3, 20}) {
+    const Result shown = Match({"END", "x"}, "The EN ENDED", piece, /*include=*/true);
+    EXPECT_EQ(shown.text, "The EN END");
+    EXPECT_EQ(shown.stopped, "END");
+  }
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace inferd::output {
 
 TextStream::TextStream(TextStreamOptions options)
-    : matcher_(std::move(options.stops)),
+    : matcher_(std::move(options.stops), options.include_stop),
       parser_(std::move(options.parser)),
       min_tokens_(options.min_tokens),
       to_skip_(options.delivered_bytes) {}

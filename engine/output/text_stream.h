@@ -23,6 +23,7 @@ namespace inferd::output {
 
 struct TextStreamOptions {
   std::shared_ptr<const StopTexts> stops;
+  bool include_stop = false;     // the stop text is given, too
   uint32_t min_tokens = 0;       // text of the tokens before this many is not searched for stop texts
   uint64_t delivered_bytes = 0;  // of text, and of ids, names and arguments of tool calls: not given again
   std::unique_ptr<OutputParser> parser;

@@ -40,4 +40,16 @@ void Ban(std::span<const int32_t> tokens, std::span<float> logits) {
   for (int32_t token : tokens) logits[token] = kBannedLogit;
 }
 
+void BanOthers(std::span<const int32_t> tokens, std::span<float> logits) {
+  if (tokens.empty()) return;
+  size_t next = 0;
+  for (size_t token = 0; token < logits.size(); ++token) {
+    if (next < tokens.size() && static_cast<size_t>(tokens[next]) == token) {
+      ++next;
+    } else {
+      logits[token] = kBannedLogit;
+    }
+  }
+}
+
 }  // namespace inferd::sampling

@@ -1,5 +1,5 @@
 // Changes of single logits before candidates are taken: bias, penalties for tokens seen, bans. They touch only the
-// tokens concerned, in place, so the cost does not grow with the vocabulary.
+// tokens concerned, in place, so the cost of all but BanOthers does not grow with the vocabulary.
 //
 //   TokenWindow window(64);
 //   window.Push(token);
@@ -38,5 +38,7 @@ void ApplyRepeatPenalty(const TokenWindow& window, float penalty, std::span<floa
 void ApplyCountPenalties(const TokenWindow& generated, float presence, float frequency, std::span<float> logits);
 
 void Ban(std::span<const int32_t> tokens, std::span<float> logits);
+// All but these, which ascend; none if these are none.
+void BanOthers(std::span<const int32_t> tokens, std::span<float> logits);
 
 }  // namespace inferd::sampling

@@ -94,7 +94,9 @@ void Sampler::ChangeLogits(std::span<float> logits) const {
   ApplyRepeatPenalty(recent_, options_.repeat_penalty, logits);
   ApplyCountPenalties(counted_, options_.presence_penalty, options_.frequency_penalty, logits);
   dry_.Penalize(logits);
+  BanOthers(options_.allowed_tokens, logits);
   if (options_.ignore_eos || generated_ < start_.min_tokens) Ban(end_of_generation_, logits);
+  if (generated_ < start_.min_tokens) Ban(start_.stop_tokens, logits);
   if (rules_.bad_words != nullptr) rules_.bad_words->Ban(bad_words_state_, logits);
 }
 

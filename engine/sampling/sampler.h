@@ -29,7 +29,9 @@ constexpr int32_t kNoToken = -1;
 struct SamplerStart {
   uint64_t seed = 0;
   uint32_t choice = 0;
-  uint32_t min_tokens = 0;  // end-of-generation tokens are banned before this many
+  uint32_t min_tokens = 0;  // tokens that end a choice are banned before this many
+  std::span<const int32_t> stop_tokens =
+      {};  // that end it besides those of end_of_generation; they outlive the sampler
 };
 
 class Sampler {

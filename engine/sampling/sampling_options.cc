@@ -54,6 +54,10 @@ absl::Status Validate(const SamplingOptions& options, int32_t vocabulary_size) {
   if (options.count_last_n < -1) return InvalidArgument("repeat_last_n: {} is less than -1", options.count_last_n);
   RETURN_IF_ERROR(CheckDry(options.dry));
   RETURN_IF_ERROR(BadWords::Check(options.bad_words));
+  for (const int32_t token : options.allowed_tokens) {
+    if (token >= 0 && token < vocabulary_size) continue;
+    return InvalidArgument("allowed_token_ids: token {} is not in the vocabulary of {}", token, vocabulary_size);
+  }
   for (const auto& [token, bias] : options.logit_bias) {
     if (token < 0 || token >= vocabulary_size) {
       return InvalidArgument("logit_bias: token {} is not in the vocabulary of {}", token, vocabulary_size);

@@ -3,10 +3,10 @@
 //   SamplingOptions options{.temperature = 0.8f, .top_p = 0.95f};
 //   RETURN_IF_ERROR(Validate(options, vocabulary_size));
 //
-// Order of the steps: logit_bias, repeat / presence / frequency penalties, DRY, bans (end of generation, bad words),
-// top_k, typical_p, top_p, min_p, XTC, temperature, draw. Each filter sees the probabilities of what the one before it
-// left, before temperature: that is the order of other servers of GGUF files. Mirostat comes after temperature and
-// takes the place of the filters.
+// Order of the steps: logit_bias, repeat / presence / frequency penalties, DRY, bans (all but the allowed tokens, end
+// of generation, bad words), top_k, typical_p, top_p, min_p, XTC, temperature, draw. Each filter sees the probabilities
+// of what the one before it left, before temperature: that is the order of other servers of GGUF files. Mirostat comes
+// after temperature and takes the place of the filters.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +51,11 @@ struct SamplingOptions {
   std::vector<std::pair<int32_t, float>> logit_bias;  // -100..100; <= -100 bans
   bool ignore_eos = false;
   DryOptions dry;
-  bool mirostat = false;               // version 2
-  float mirostat_tau = 5;              // [0, 100] surprise to keep, in bits
-  float mirostat_eta = 0.1f;           // [0, 1] how fast
-  std::vector<std::string> bad_words;  // texts that an answer never contains
+  bool mirostat = false;                // version 2
+  float mirostat_tau = 5;               // [0, 100] surprise to keep, in bits
+  float mirostat_eta = 0.1f;            // [0, 1] how fast
+  std::vector<std::string> bad_words;   // texts that an answer never contains
+  std::vector<int32_t> allowed_tokens;  // ascending; no others are drawn; empty: all are
 
   // Below the bound a draw could only take the likeliest token, and logits divided by it would overflow.
   bool greedy() const { return temperature < kSmallestTemperature; }

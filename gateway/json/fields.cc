@@ -67,6 +67,10 @@ absl::Status Fields::WrongType(std::string_view name, const json::value& value, 
 
 const json::value* Fields::Raw(std::string_view name) {
   known_.emplace(name);
+  return Peek(name);
+}
+
+const json::value* Fields::Peek(std::string_view name) const {
   const json::value* value = object_.if_contains(json::string_view(name.data(), name.size()));
   return value == nullptr || value->is_null() ? nullptr : value;
 }
@@ -149,11 +153,18 @@ std::vector<std::string> Fields::Warnings() const {
   return warnings;
 }
 
-void Fields::AddUnknown(std::vector<std::string>& warnings) const {
-  constexpr size_t kMaxWarnings = 16;
+std::vector<std::string> Fields::Unknown() const {
+  std::vector<std::string> names;
   for (const auto& field : object_) {
     std::string key(field.key().data(), field.key().size());
-    if (known_.contains(key)) continue;
+    if (!field.value().is_null() && !known_.contains(key)) names.push_back(std::move(key));
+  }
+  return names;
+}
+
+void Fields::AddUnknown(std::vector<std::string>& warnings) const {
+  constexpr size_t kMaxWarnings = 16;
+  for (const std::string& key : Unknown()) {
     if (warnings.size() >= kMaxWarnings) break;
     warnings.push_back(fmt::format("unknown field '{}{}' was ignored", prefix_, ValidText(key, 64)));
   }

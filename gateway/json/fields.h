@@ -58,6 +58,11 @@ class Fields {
   // Marks a field as known that has no effect here.
   void Ignore(std::string_view name);
 
+  // The same, and still unknown.
+  const boost::json::value* Peek(std::string_view name) const;
+  // Names of the fields here that are not known so far; those that are null ask for nothing.
+  std::vector<std::string> Unknown() const;
+
   // "unknown field 'x' was ignored", for at most 16 fields here and in the objects within.
   std::vector<std::string> Warnings() const;
 

@@ -7,6 +7,7 @@
 #include "config/base/json_string.h"
 #include "config/base/status.h"
 #include "gateway/json/json_text.h"
+#include "gateway/json/valid_text.h"
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/chat_request.h"
@@ -46,6 +47,10 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
       serving.upstream, MakeModelCall(exchange, *model, parsed->apply), exchange.executor(), start);
   if (!answer.ok()) co_return co_await RespondError(exchange, WithFieldNames(answer.status(), ChatFieldNames()));
+  for (const std::string& warning : answer->warnings()) {
+    const absl::Status named = WithFieldNames(absl::InvalidArgumentError(warning), ChatFieldNames());
+    parsed->warnings.push_back(ValidText(MessageOf(named)));
+  }
   Response response;
   response.body = "{\"prompt\":";
   AppendJsonString(answer->text(), response.body);

@@ -22,6 +22,7 @@ Task<void> ServeChatCompletions(const Serving& serving, Exchange& exchange) {
   options.created_unix_seconds = UnixNow();
   options.model = *model;
   options.warnings = chat->warnings;
+  options.constraint_name = chat->common.constraint_name;
   options.include_usage = chat->common.include_usage;
   options.return_token_ids = chat->common.return_token_ids;
   options.choices = request.choices();

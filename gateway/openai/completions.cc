@@ -35,8 +35,10 @@ Task<absl::StatusOr<std::vector<std::string>>> EchoTexts(const Serving& serving,
 }
 
 // The first error of any prompt, so that nothing runs for a list that cannot be answered as a whole.
-Task<absl::Status> CheckAll(const Serving& serving, Exchange& exchange,
-                            const std::vector<v1::GenerateRequest>& requests, TimePoint deadline) {
+Task<absl::Status> CheckAll(const Serving& serving, Exchange& exchange, const CompletionRequest& completion) {
+  const std::vector<v1::GenerateRequest>& requests = completion.generate;
+  const auto& wait = completion.common.deadline;
+  const TimePoint deadline = wait ? exchange.arrived + *wait : TimePoint::max();
   for (size_t i = 0; i < requests.size(); ++i) {
     if (exchange.client_gone()) co_return absl::CancelledError("the client is gone");
     auto start = [&](WorkerConnection& worker, const std::shared_ptr<grpc::ClientContext>& context,
@@ -49,7 +51,9 @@ Task<absl::Status> CheckAll(const Serving& serving, Exchange& exchange,
     if (valid.ok()) continue;
     const std::string place = fmt::format("prompt[{}]", i);
     const FieldName of_list[] = {{"prompt", place}};
-    co_return WithFieldNames(WithFieldNames(valid.status(), CompletionFieldNames()), of_list);
+    co_return WithFieldNames(
+        WithFieldNames(WithConstraintName(valid.status(), completion.common.constraint_name), CompletionFieldNames()),
+        of_list);
   }
   co_return absl::OkStatus();
 }
@@ -60,6 +64,7 @@ AnswerOptions MakeOptions(const CompletionRequest& completion, const std::string
   options.created_unix_seconds = UnixNow();
   options.model = model;
   options.warnings = completion.warnings;
+  options.constraint_name = completion.common.constraint_name;
   options.include_usage = completion.common.include_usage;
   options.return_token_ids = completion.common.return_token_ids;
   options.choices = completion.generate.front().choices();
@@ -81,9 +86,7 @@ Task<void> ServeCompletions(const Serving& serving, Exchange& exchange) {
     request.set_request_id(exchange.request_id);
   }
   if (completion->generate.size() > 1) {
-    const auto& wait = completion->common.deadline;
-    absl::Status valid =
-        co_await CheckAll(serving, exchange, completion->generate, wait ? exchange.arrived + *wait : TimePoint::max());
+    absl::Status valid = co_await CheckAll(serving, exchange, *completion);
     if (!valid.ok()) co_return co_await RespondError(exchange, valid);
   }
   TextAnswer::Extras extras;

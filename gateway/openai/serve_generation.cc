@@ -17,9 +17,9 @@ constexpr std::string_view kFiller = ": still working\n\n";
 std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* sse) {
   for (const auto& [prompt, event] : batch.events) {
     absl::Status added = answer.Add(prompt, event, sse);
-    if (!added.ok()) return WithFieldNames(added, answer.FieldNames());
+    if (!added.ok()) return answer.WithClientNames(added);
   }
-  if (batch.end) return WithFieldNames(*batch.end, answer.FieldNames());
+  if (batch.end) return answer.WithClientNames(*batch.end);
   return std::nullopt;
 }
 
@@ -50,7 +50,7 @@ Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet&
   GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
   times.Take(batch);
   if (batch.events.empty()) {
-    co_await RespondError(exchange, WithFieldNames(batch.end.value_or(absl::OkStatus()), answer.FieldNames()));
+    co_await RespondError(exchange, answer.WithClientNames(batch.end.value_or(absl::OkStatus())));
     co_return;
   }
   Response head;

@@ -188,6 +188,22 @@ def test_what_cannot_be_honoured_is_refused(client, fields, param, message):
     assert error.value.param == param and message in error.value.message
 
 
+def test_formats_that_are_not_known_are_told(client, daemon, protos):
+    schema = {"type": "object", "properties": {"a": {"type": "string", "maxLength": 3, "format": "colour"}}, "required": ["a"], "additionalProperties": False}
+    told = ["response_format.json_schema: at #/properties/a: format colour is not known and was ignored"]
+    assert ask(client, response_format=schema_format(schema)).warnings == told
+    assert next(iter(ask(client, response_format=schema_format(schema), stream=True))).warnings == told
+    of_object = told[0].replace("json_schema", "schema")
+    assert ask(client, response_format={"type": "json_object", "schema": schema}, extra_body={"x": 1}).warnings == ["unknown field 'x' was ignored", of_object]
+    prompts = client.completions.create(model="smollm2", prompt=["A", "B"], extra_body={"response_format": schema_format(schema)})
+    assert prompts.warnings == told and len(prompts.choices) == 2
+    with grpc.insecure_channel(daemon.grpc) as channel:
+        stub = protos.inference_grpc.InferenceStub(channel)
+        request = protos.inference.GenerateRequest(model="smollm2", text="A", constraint={"json_schema": json.dumps(schema)}, limits={"max_tokens": 2})
+        told = [told[0].replace("response_format", "constraint")]
+        assert list(next(stub.Generate(request)).accepted.warnings) == told and list(stub.Validate(request).warnings) == told
+
+
 def test_bombs_end_with_an_error_and_leave_the_worker_alive(client):
     for pattern in ["((((a{1,9999}){1,9999}){1,9999}){1,9999}){1,9999}b", "(a|a)*" * 2000 + "b", "(.*.*.*){0,1000}b"]:
         try:

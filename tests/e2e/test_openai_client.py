@@ -151,7 +151,7 @@ def test_wrong_model(client):
 
 @pytest.mark.parametrize("field,value", [
     ("temperature", "hot"), ("temperature", -1), ("temperature", 3), ("top_p", -0.1), ("top_p", 1.5), ("n", 0), ("n", 1000),
-    ("max_tokens", -1), ("max_tokens", 1.5), ("stop", 7), ("seed", "x"), ("messages", []), ("messages", "hello"),
+    ("max_tokens", -2), ("max_tokens", 1.5), ("stop", 7), ("seed", "x"), ("messages", []), ("messages", "hello"),
     ("messages", [{"role": "pilot", "content": "x"}]), ("messages", [{"content": "x"}]), ("logit_bias", {"a": 1}),
     ("logit_bias", {"99999999": 1}), ("presence_penalty", 9), ("frequency_penalty", -9), ("top_logprobs", 50), ("stream", "yes"),
 ])

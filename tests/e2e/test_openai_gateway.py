@@ -140,7 +140,7 @@ def test_async_and_eight_at_once(gateway):
 @pytest.mark.parametrize("fields,error,param,code", [
     ({"model": "nobody"}, openai.NotFoundError, "model", "model_not_found"),
     ({"temperature": "hot"}, openai.BadRequestError, "temperature", None),
-    ({"max_tokens": -1}, openai.BadRequestError, "max_tokens", None),
+    ({"max_tokens": -2}, openai.BadRequestError, "max_tokens", None),
     ({"messages": []}, openai.BadRequestError, "messages", None),
     ({"messages": ask("refuse=11 message=maximum_context_length_is_9_tokens")}, openai.BadRequestError, None,
      "context_length_exceeded"),
@@ -283,7 +283,17 @@ def test_head_options_and_wrong_methods(gateway):
     assert call("DELETE", "/v1/models")[:2] == (405, "GET, HEAD, OPTIONS")
     assert call("GET", "//v1/../v1/models")[0] == 200
     assert call("GET", "/v2")[0] == 404
-    assert call("POST", "/v1/completions", {"Content-Type": "text/plain", "Content-Length": "0"})[0] == 415
+    assert call("POST", "/v1/completions", {"Content-Type": "text/plain", "Content-Length": "0", "Origin": "https://example.org"})[0] == 415
+    assert call("POST", "/v1/completions", {"Content-Type": "text/plain", "Content-Length": "0"})[0] == 400
+
+
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "text/plain; charset=utf-8", "application/octet-stream", "application/json", None])
+def test_json_is_taken_under_every_content_type(gateway, content_type):
+    connection = http.client.HTTPConnection("127.0.0.1", gateway.http_port)
+    body = json.dumps({"model": "chat", "messages": ask("tokens=2")})
+    connection.request("POST", "/v1/chat/completions", body, {"Content-Type": content_type} if content_type else {})
+    response = connection.getresponse()
+    assert response.status == 200 and json.load(response)["choices"][0]["finish_reason"]
 
 
 def test_keys_models_and_rates(tmp_path):

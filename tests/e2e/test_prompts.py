@@ -64,6 +64,17 @@ def test_every_text_of_a_request_is_in_its_prompt(templates, model):
         assert all(word in prompt for word in words), (name, prompt)
 
 
+def test_what_a_template_leaves_out_is_told(daemon):
+    messages = [USER | {"name": "Ann"}, {"role": "assistant", "content": "wyes", "reasoning_content": "wthought"}, MORE]
+    told = ["messages[0].name: the model's template does not show it", "messages[1].reasoning_content: the model's template does not show it"]
+    chat = {"model": "smollm2", "messages": messages, "max_tokens": 1}
+    assert daemon.post("/v1/chat/completions", chat)[1]["warnings"] == told
+    assert daemon.post("/apply-template", {"model": "smollm2", "messages": messages})[1]["warnings"] == told
+    many = [USER | {"name": "Ann"}, {"role": "assistant", "content": "wyes"}] * 20 + [MORE]
+    warnings = daemon.post("/v1/chat/completions", {**chat, "messages": many})[1]["warnings"]
+    assert len(warnings) == 16 and warnings[-1].endswith("does not show it, nor 4 texts more"), warnings
+
+
 def own(model_path, template, **changes):
     return smollm2(model_path, context=128, kv_cache={"bytes": "8MiB"}, chat_template_file=str(template), **changes)
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/json/valid_text.h"
 
 namespace inferd::gateway {
 namespace {
@@ -53,13 +54,13 @@ json::object TimingsJson(const v1::Timings& timings, const v1::Usage& usage) {
 
 double FiniteLogprob(double logprob) { return std::isfinite(logprob) ? logprob : kLowestLogprob; }
 
-Answer::Answer(AnswerOptions options) : options_(std::move(options)), model_(options_.model) {}
+Answer::Answer(AnswerOptions options)
+    : options_(std::move(options)), model_(options_.model), warnings_(options_.warnings) {}
 
 absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) {
   uint32_t first = prompt * options_.choices;
   if (event.has_accepted()) {
-    fingerprint_ = event.accepted().fingerprint();
-    if (!event.accepted().model().empty()) model_ = event.accepted().model();
+    TakeAccepted(prompt, event.accepted());
     for (uint32_t i = 0; i < options_.choices; ++i) OnStart(first + i, sse);
     return absl::OkStatus();
   }
@@ -73,6 +74,19 @@ absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::s
     OnFinished(first + choice, event.finished(), sse);
   }
   return absl::OkStatus();
+}
+
+absl::Status Answer::WithClientNames(const absl::Status& status) const {
+  return WithFieldNames(WithConstraintName(status, options_.constraint_name), FieldNames());
+}
+
+void Answer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) {
+  fingerprint_ = accepted.fingerprint();
+  if (!accepted.model().empty()) model_ = accepted.model();
+  if (prompt > 0) return;  // warnings are the same for all prompts
+  for (const std::string& warning : accepted.warnings()) {
+    warnings_.push_back(ValidText(MessageOf(WithClientNames(absl::InvalidArgumentError(warning)))));
+  }
 }
 
 void Answer::TakeFinished(const v1::Finished& finished) {
@@ -110,8 +124,8 @@ const std::string& Answer::ChunkStart() {
 
 void Answer::AppendChunk(std::string_view choice_json, std::string& sse) {
   sse.append(ChunkStart());
-  if (!options_.warnings.empty() && !std::exchange(warned_, true)) {
-    sse.append("\"warnings\":").append(json::serialize(json::value_from(options_.warnings))).append(",");
+  if (!warnings_.empty() && !std::exchange(warned_, true)) {
+    sse.append("\"warnings\":").append(json::serialize(json::value_from(warnings_))).append(",");
   }
   if (options_.include_usage) sse.append("\"usage\":null,");
   sse.append("\"choices\":[").append(choice_json).append("]}\n\n");
@@ -135,7 +149,7 @@ std::string Answer::Body() {
   object["choices"] = std::move(choices);
   object["usage"] = UsageJson(usage_);
   object["timings"] = TimingsJson(timings_, usage_);
-  if (!options_.warnings.empty()) object["warnings"] = json::value_from(options_.warnings);
+  if (!warnings_.empty()) object["warnings"] = json::value_from(warnings_);
   return json::serialize(object);
 }
 

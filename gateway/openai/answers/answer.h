@@ -26,6 +26,8 @@ struct AnswerOptions {
   // As the route names it; the worker's `accepted` overrides it.
   std::string model;
   std::vector<std::string> warnings;
+  // As in GenerationFields.
+  std::string_view constraint_name;
   bool include_usage = false;
   bool return_token_ids = false;
   // Choices of each prompt; the choice of the answer is prompt * choices + choice of the event.
@@ -45,8 +47,8 @@ class Answer {
   std::string Body();
 
   const v1::Usage& usage() const { return usage_; }
-  // For errors of the worker.
-  virtual std::span<const FieldName> FieldNames() const = 0;
+  // An error of the worker with the field as the client calls it.
+  absl::Status WithClientNames(const absl::Status& status) const;
 
  protected:
   // `choice` is the answer's.
@@ -56,6 +58,8 @@ class Answer {
   virtual boost::json::object ChoiceJson(uint32_t choice) = 0;
   // "chat.completion.chunk" for `chunk`, else "chat.completion".
   virtual std::string_view ObjectName(bool chunk) const = 0;
+  // Of the endpoint.
+  virtual std::span<const FieldName> FieldNames() const = 0;
 
   // One line of the stream whose only choice is `choice_json`.
   void AppendChunk(std::string_view choice_json, std::string& sse);
@@ -63,6 +67,7 @@ class Answer {
   const AnswerOptions options_;
 
  private:
+  void TakeAccepted(uint32_t prompt, const v1::Accepted& accepted);
   void TakeFinished(const v1::Finished& finished);
   // Everything before the choices, made once: `data: {"id":...,"choices":[`.
   const std::string& ChunkStart();
@@ -71,6 +76,7 @@ class Answer {
   std::string model_;
   std::string fingerprint_;
   std::string chunk_start_;
+  std::vector<std::string> warnings_;  // of the gateway and of the worker
   bool warned_ = false;
   v1::Usage usage_;
   v1::Timings timings_;

@@ -60,4 +60,12 @@ absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldNam
   return status;
 }
 
+absl::Status WithConstraintName(const absl::Status& status, std::string_view name) {
+  if (name.empty()) return status;
+  const FieldName names[] = {{"constraint.json_schema", name}, {"constraint.regex", name},
+                             {"constraint.grammar", name},     {"constraint.choice", name},
+                             {"constraint.json_object", name}, {"constraint", name}};
+  return WithFieldNames(status, names);
+}
+
 }  // namespace inferd::gateway

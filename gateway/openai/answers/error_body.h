@@ -30,5 +30,7 @@ struct FieldName {
 // The same status with the field at the start of its message as the client calls it: the first that fits, whole or up
 // to a dot or bracket.
 absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names);
+// The same for the field that binds the output's form, whichever it was; empty: none.
+absl::Status WithConstraintName(const absl::Status& status, std::string_view name);
 
 }  // namespace inferd::gateway

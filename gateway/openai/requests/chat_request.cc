@@ -101,6 +101,11 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
     return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant, tool or function", path, *role);
   }
   message.set_role(*role);
+  // What clients keep of an answer that has none of it.
+  for (const std::string_view kept : {"annotations", "audio"}) {
+    const json::value* value = fields.Peek(kept);
+    if (value != nullptr && value->is_array() && value->get_array().empty()) fields.Ignore(kept);
+  }
   RETURN_IF_ERROR(ReadContent(fields, fields.Raw("content"), path + ".content", message));
   const json::value* calls = fields.Raw("tool_calls");
   if (calls != nullptr) {
@@ -155,6 +160,32 @@ absl::Status CheckTool(const Fields& parent, const json::value& tool, const std:
   return absl::OkStatus();
 }
 
+// {"type": "function", "function": {"name": ...}}
+absl::Status CheckNamedChoice(const Fields& parent, const json::object& choice) {
+  Fields fields = parent.Within(choice, "tool_choice");
+  ASSIGN_OR_RETURN(const auto type, fields.String("type", 64));
+  if (type.value_or("") != "function") return InvalidArgument("tool_choice.type: expected function");
+  ASSIGN_OR_RETURN(auto function, fields.Object("function"));
+  if (!function) return InvalidArgument("tool_choice.function: is missing");
+  Fields inner = fields.Within(*std::move(function), "tool_choice.function");
+  ASSIGN_OR_RETURN(const auto name, inner.String("name", kMaxNameBytes));
+  if (!name || name->empty()) return InvalidArgument("tool_choice.function.name: is missing");
+  return absl::OkStatus();
+}
+
+absl::Status ReadToolChoice(const Fields& fields, const json::value& choice, v1::ChatPrompt& prompt) {
+  // "any" is what Mistral calls it.
+  const std::string word = choice.is_string() ? std::string(choice.get_string()) : "";
+  const bool forces = word == "required" || word == "any" || choice.is_object();
+  if (!forces && word != "none" && word != "auto") {
+    return InvalidArgument("tool_choice: expected none, auto, required or an object that names a function");
+  }
+  if (choice.is_object()) RETURN_IF_ERROR(CheckNamedChoice(fields, choice.get_object()));
+  if (prompt.tools_json().empty() && forces) return InvalidArgument("tool_choice: needs tools");
+  prompt.set_tool_choice_json(json::serialize(word == "any" ? json::value("required") : choice));
+  return absl::OkStatus();
+}
+
 absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
   const json::value* tools = fields.Raw("tools");
   if (tools != nullptr) {
@@ -166,16 +197,7 @@ absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
     if (!tools->get_array().empty()) prompt.set_tools_json(json::serialize(*tools));
   }
   const json::value* choice = fields.Raw("tool_choice");
-  if (choice != nullptr) {
-    bool word = *choice == "none" || *choice == "auto" || *choice == "required";
-    if (!word && !choice->is_object()) {
-      return InvalidArgument("tool_choice: expected none, auto, required or an object that names a function");
-    }
-    if (prompt.tools_json().empty() && *choice != "none" && *choice != "auto") {
-      return InvalidArgument("tool_choice: needs tools");
-    }
-    prompt.set_tool_choice_json(json::serialize(*choice));
-  }
+  if (choice != nullptr) RETURN_IF_ERROR(ReadToolChoice(fields, *choice, prompt));
   ASSIGN_OR_RETURN(auto parallel, fields.Boolean("parallel_tool_calls"));
   prompt.set_parallel_tool_calls(parallel.value_or(true));
   return absl::OkStatus();
@@ -220,9 +242,6 @@ std::span<const FieldName> ChatFieldNames() {
       {"chat", "messages"},
       {"choices", "n"},
       {"logprobs", "top_logprobs"},
-      {"constraint.grammar", "grammar"},
-      {"constraint.regex", "guided_regex"},
-      {"constraint", "response_format"},
   };
   return kNames;
 }

@@ -98,13 +98,14 @@ TEST(ChatRequest, NamesUnknownFieldsAtEveryDepth) {
           {"role":"assistant","tool_calls":[{"id":"1","type":"function","c":1,
               "function":{"name":"f","arguments":"{}","d":1}}]}],
           "tools":[{"type":"function","t":1,"function":{"name":"f","strict":true,"parameters":{"x":1},"u":1}}],
-          "stream_options":{"usagee":true},
+          "stream_options":{"usagee":true},"tool_choice":{"type":"function","c":1,"function":{"name":"f","n":1}},
           "response_format":{"type":"json_schema","r":1,"json_schema":{"name":"n","schema":{"y":1},"stricct":true}}})");
   ASSERT_TRUE(chat.ok()) << chat.status();
   std::vector<std::string> expected;
-  for (const char* path : {"messages[0].content[0].p", "messages[0].m", "messages[1].tool_calls[0].c",
-                           "messages[1].tool_calls[0].function.d", "tools[0].t", "tools[0].function.u",
-                           "stream_options.usagee", "response_format.r", "response_format.json_schema.stricct"}) {
+  for (const char* path :
+       {"messages[0].content[0].p", "messages[0].m", "messages[1].tool_calls[0].c",
+        "messages[1].tool_calls[0].function.d", "tools[0].t", "tools[0].function.u", "stream_options.usagee",
+        "tool_choice.c", "tool_choice.function.n", "response_format.r", "response_format.json_schema.stricct"}) {
     expected.push_back(fmt::format("unknown field '{}' was ignored", path));
   }
   std::sort(expected.begin(), expected.end());
@@ -117,13 +118,52 @@ TEST(ChatRequest, TakesWhatAsksForNothing) {
                                        "guided_json":null,"modalities":["text"])"));
   ASSERT_TRUE(chat.ok()) << chat.status();
   EXPECT_EQ(chat->generate.stop_size(), 1);
+  EXPECT_FALSE(chat->generate.has_constraint());
   EXPECT_TRUE(chat->warnings.empty());
 }
 
-TEST(ChatRequest, BindsTheSchemaOfAJsonObject) {
-  auto chat = ParseChatRequest(Chat(R"("response_format":{"type":"json_object","schema":{"type":"object"}})"));
+// Of what the official clients send back of an answer.
+TEST(ChatRequest, TakesWhatClientsKeepOfAnAnswer) {
+  const auto chat = ParseChatRequest(R"({"messages":[{"role":"user","content":"a"},
+      {"role":"assistant","content":"b","refusal":null,"annotations":[],"audio":null,"function_call":null,
+       "tool_calls":null,"reasoning_content":null,"parsed":null},
+      {"role":"assistant","content":"c","annotations":[{"type":"url_citation"}]}]})");
   ASSERT_TRUE(chat.ok()) << chat.status();
-  EXPECT_EQ(chat->generate.constraint().json_schema(), R"({"type":"object"})");
+  EXPECT_EQ(chat->warnings, std::vector<std::string>{"unknown field 'messages[2].annotations' was ignored"});
+}
+
+TEST(ChatRequest, TakesNamesThatMeanTheSame) {
+  const std::pair<const char*, int> limits[] = {{R"("max_tokens":3)", 3},
+                                                {R"("n_predict":3)", 3},
+                                                {R"("max_new_tokens":3)", 3},
+                                                {R"("max_new_tokens":3,"n_predict":3)", 3},
+                                                {R"("max_tokens":9,"max_completion_tokens":3)", 3},
+                                                {R"("max_tokens":-1)", -1},
+                                                {R"("n_predict":-1)", -1}};
+  for (const auto& [field, limit] : limits) {
+    const auto chat = ParseChatRequest(Chat(field));
+    ASSERT_TRUE(chat.ok()) << chat.status();
+    EXPECT_EQ(chat->generate.limits().has_max_tokens() ? int(chat->generate.limits().max_tokens()) : -1, limit);
+    const auto completion = ParseCompletionRequest(fmt::format(R"({{"prompt":"a",{}}})", field));
+    EXPECT_EQ(completion->generate[0].limits().has_max_tokens(), limit >= 0) << "no default where it says no limit";
+  }
+  const auto repetition = ParseChatRequest(Chat(R"("repetition_penalty":1.5)"));
+  EXPECT_EQ(repetition->generate.sampling().repeat_penalty(), 1.5f);
+  EXPECT_EQ(repetition->generate.sampling().repeat_last_n(), -1);
+  const auto window = ParseChatRequest(Chat(R"("repetition_penalty":1.5,"repeat_last_n":8)"));
+  EXPECT_EQ(window->generate.sampling().repeat_last_n(), 8);
+  const auto any =
+      ParseChatRequest(Chat(R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"any")"));
+  EXPECT_EQ(any->generate.chat().tool_choice_json(), "\"required\"");
+}
+
+TEST(ChatRequest, ReadsTokensThatStopOrAreAllowed) {
+  const auto chat = ParseChatRequest(
+      Chat(R"("stop_token_ids":[5,3],"allowed_token_ids":[7],"include_stop_str_in_output":true,"stop":"x")"));
+  ASSERT_TRUE(chat.ok()) << chat.status();
+  EXPECT_EQ(chat->generate.stop_token_ids_size(), 2);
+  EXPECT_EQ(chat->generate.sampling().allowed_token_ids(0), 7);
+  EXPECT_TRUE(chat->generate.include_stop());
 }
 
 TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
@@ -147,12 +187,17 @@ TEST(ChatRequest, EveryNumericFieldRefusesWhatIsNoNumberInItsRange) {
 
 TEST(ChatRequest, RefusesWhatWouldRestrictTheOutputElsewhere) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"("guided_json":{})", "guided_json"},
-      {R"("guided_choice":["a"])", "guided_choice"},
-      {R"("structured_outputs":{"choice":["a"]})", "structured_outputs"},
-      {R"("stop_token_ids":[1])", "stop_token_ids"},
-      {R"("allowed_token_ids":[1])", "allowed_token_ids"},
-      {R"("include_stop_str_in_output":true)", "include_stop_str_in_output"},
+      {R"("structural_tag":"x")", "structural_tag"},
+      {R"("use_beam_search":true)", "use_beam_search"},
+      {R"("stop_token_ids":["1"])", "stop_token_ids"},
+      {R"("allowed_token_ids":[-1])", "allowed_token_ids"},
+      {R"("allowed_token_ids":1)", "allowed_token_ids"},
+      {R"("max_tokens":5,"n_predict":6)", "n_predict"},
+      {R"("repeat_penalty":1.2,"repetition_penalty":1.1)", "repetition_penalty"},
+      {R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"allowed_tools"})",
+       "tool_choice.type"},
+      {R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function"})",
+       "tool_choice.function"},
       {R"("functions":[{"name":"f"}])", "functions"},
       {R"("modalities":["text","audio"])", "modalities"},
   };
@@ -183,15 +228,11 @@ TEST(ChatRequest, RefusesByName) {
       {R"("logit_bias":[])", "logit_bias"},
       {R"("logit_bias":{"00":1})", "logit_bias"},
       {R"("logit_bias":{"+1":1})", "logit_bias"},
-      {R"("grammar":"root ::= \"a\"","response_format":{"type":"json_object"})", "grammar"},
-      {R"("grammar":"root ::= \"a\"","guided_regex":"a")", "guided_regex"},
-      {R"("guided_regex":5)", "guided_regex"},
       {R"("response_format":"json")", "response_format"},
       {R"("response_format":{})", "response_format.type"},
       {R"("response_format":{"type":"xml"})", "response_format.type"},
       {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
       {R"("response_format":{"type":"json_schema","json_schema":{"schema":1}})", "response_format.json_schema.schema"},
-      {R"("response_format":{"type":"json_object"},"grammar":"root ::= \"a\"")", "grammar"},
       {R"("mirostat":3)", "mirostat"},
       {R"("mirostat_tau":-1)", "mirostat_tau"},
       {R"("xtc_probability":1.1)", "xtc_probability"},

@@ -62,12 +62,7 @@ absl::StatusOr<std::vector<PromptInput>> ReadPromptInputs(const json::value& val
 }
 
 std::span<const FieldName> CompletionFieldNames() {
-  static constexpr FieldName kNames[] = {{"choices", "n"},
-                                         {"ids", "prompt"},
-                                         {"text", "prompt"},
-                                         {"constraint.grammar", "grammar"},
-                                         {"constraint.regex", "guided_regex"},
-                                         {"constraint", "response_format"}};
+  static constexpr FieldName kNames[] = {{"choices", "n"}, {"ids", "prompt"}, {"text", "prompt"}};
   return kNames;
 }
 
@@ -77,7 +72,7 @@ absl::StatusOr<CompletionRequest> ParseCompletionRequest(std::string_view body) 
   CompletionRequest completion;
   v1::GenerateRequest shared;
   RETURN_IF_ERROR(ReadGenerationFields(fields, shared, completion.common));
-  if (!shared.limits().has_max_tokens()) shared.mutable_limits()->set_max_tokens(kDefaultMaxTokens);
+  if (!completion.common.has_max_tokens) shared.mutable_limits()->set_max_tokens(kDefaultMaxTokens);
 
   ASSIGN_OR_RETURN(auto logprobs, fields.Integer("logprobs", 0, 20));
   if (logprobs) shared.set_logprobs(static_cast<uint32_t>(*logprobs));

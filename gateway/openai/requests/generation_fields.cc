@@ -1,12 +1,12 @@
 #include "gateway/openai/requests/generation_fields.h"
 
 #include <boost/json/array.hpp>
-#include <boost/json/serialize.hpp>
 #include <charconv>
 #include <cmath>
 
 #include "config/base/status.h"
 #include "gateway/json/valid_text.h"
+#include "gateway/openai/requests/constraint_fields.h"
 #include "gateway/openai/requests/deadline_field.h"
 #include "gateway/openai/requests/priority_field.h"
 #include "inferd/v1/inference.pb.h"
@@ -19,8 +19,36 @@ namespace json = boost::json;
 constexpr int64_t kMaxInt32 = 2147483647;
 constexpr size_t kMaxStops = 16;
 constexpr size_t kMaxStopBytes = 256;
-constexpr size_t kMaxGrammarBytes = 1 << 20;
 constexpr size_t kMaxLogitBias = 65'536;
+
+absl::Status AddTokenIds(Fields& fields, std::string_view name, google::protobuf::RepeatedField<int32_t>& ids) {
+  const json::value* value = fields.Raw(name);
+  if (value == nullptr) return absl::OkStatus();
+  if (!value->is_array()) return InvalidArgument("{}: {} is not an array of token ids", name, Shown(*value));
+  for (const json::value& element : value->get_array()) {
+    const std::optional<int64_t> id = element.is_number() ? AsInteger(element) : std::nullopt;
+    if (!id || *id < 0 || *id > kMaxInt32) return InvalidArgument("{}: {} is not a token id", name, Shown(element));
+    ids.Add(static_cast<int32_t>(*id));
+  }
+  return absl::OkStatus();
+}
+
+// vLLM's and Hugging Face's repetition_penalty is the same with the whole context to look at.
+absl::Status ReadRepeatPenalty(Fields& fields, v1::Sampling& sampling) {
+  constexpr Bounds kPenalty{.least = 0, .most = 10, .above = 0};
+  ASSIGN_OR_RETURN(auto repeat, fields.Number("repeat_penalty", kPenalty));
+  ASSIGN_OR_RETURN(auto repetition, fields.Number("repetition_penalty", kPenalty));
+  if (repeat && repetition && *repeat != *repetition) {
+    return InvalidArgument("repetition_penalty: {} is not repeat_penalty, which is {}, and both mean the same",
+                           *repetition, *repeat);
+  }
+  ASSIGN_OR_RETURN(auto last_n, fields.Integer("repeat_last_n", -1, kMaxInt32));
+  if (!repeat && repetition && !last_n) last_n = -1;
+  if (!repeat) repeat = repetition;
+  if (repeat) sampling.set_repeat_penalty(static_cast<float>(*repeat));
+  if (last_n) sampling.set_repeat_last_n(static_cast<int32_t>(*last_n));
+  return absl::OkStatus();
+}
 
 absl::Status ReadSampling(Fields& fields, v1::Sampling& sampling) {
   ASSIGN_OR_RETURN(auto temperature, fields.Number("temperature", {.least = 0, .most = 2}));
@@ -38,10 +66,7 @@ absl::Status ReadSampling(Fields& fields, v1::Sampling& sampling) {
   if (presence) sampling.set_presence_penalty(static_cast<float>(*presence));
   ASSIGN_OR_RETURN(auto frequency, fields.Number("frequency_penalty", {.least = -2, .most = 2}));
   if (frequency) sampling.set_frequency_penalty(static_cast<float>(*frequency));
-  ASSIGN_OR_RETURN(auto repeat, fields.Number("repeat_penalty", {.least = 0, .most = 10, .above = 0}));
-  if (repeat) sampling.set_repeat_penalty(static_cast<float>(*repeat));
-  ASSIGN_OR_RETURN(auto last_n, fields.Integer("repeat_last_n", -1, kMaxInt32));
-  if (last_n) sampling.set_repeat_last_n(static_cast<int32_t>(*last_n));
+  RETURN_IF_ERROR(ReadRepeatPenalty(fields, sampling));
   ASSIGN_OR_RETURN(auto ignore_eos, fields.Boolean("ignore_eos"));
   sampling.set_ignore_eos(ignore_eos.value_or(false));
   return absl::OkStatus();
@@ -71,7 +96,7 @@ absl::Status ReadMoreSamplers(Fields& fields, v1::Sampling& sampling) {
   if (eta) sampling.set_mirostat_eta(static_cast<float>(*eta));
   ASSIGN_OR_RETURN(auto bad_words, fields.Strings("bad_words", 256, 256));
   sampling.mutable_bad_words()->Add(bad_words.begin(), bad_words.end());
-  return absl::OkStatus();
+  return AddTokenIds(fields, "allowed_token_ids", *sampling.mutable_allowed_token_ids());
 }
 
 absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
@@ -113,12 +138,28 @@ absl::Status CheckBestOf(Fields& fields, uint32_t choices) {
                          choices);
 }
 
-absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request) {
-  ASSIGN_OR_RETURN(auto max_tokens, fields.Integer("max_tokens", 0, kMaxInt32));
-  ASSIGN_OR_RETURN(auto max_completion_tokens, fields.Integer("max_completion_tokens", 0, kMaxInt32));
-  if (auto limit = max_completion_tokens ? max_completion_tokens : max_tokens) {
-    request.mutable_limits()->set_max_tokens(static_cast<uint32_t>(*limit));
+// By the names of OpenAI, llama.cpp and Hugging Face; -1 means up to the context's end, as in other servers.
+absl::Status ReadMaxTokens(Fields& fields, v1::GenerateRequest& request, GenerationFields& common) {
+  std::string_view given;
+  std::optional<int64_t> limit;
+  for (const std::string_view name : {"max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"}) {
+    ASSIGN_OR_RETURN(const std::optional<int64_t> value, fields.Integer(name, -1, kMaxInt32));
+    if (!value) continue;
+    // OpenAI's newer name has precedence over its older one, which its clients send along.
+    if (limit && *limit != *value && name != "max_tokens") {
+      return InvalidArgument("{}: {} is not {}, which is {}, and both mean the same", name, *value, given, *limit);
+    }
+    if (limit) continue;
+    limit = value;
+    given = name;
   }
+  common.has_max_tokens = limit.has_value();
+  if (limit.value_or(-1) >= 0) request.mutable_limits()->set_max_tokens(static_cast<uint32_t>(*limit));
+  return absl::OkStatus();
+}
+
+absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request, GenerationFields& common) {
+  RETURN_IF_ERROR(ReadMaxTokens(fields, request, common));
   ASSIGN_OR_RETURN(auto min_tokens, fields.Integer("min_tokens", 0, kMaxInt32));
   if (min_tokens) request.mutable_limits()->set_min_tokens(static_cast<uint32_t>(*min_tokens));
   RETURN_IF_ERROR(ReadOverflow(fields, *request.mutable_limits()));
@@ -139,6 +180,9 @@ absl::Status AddStop(const json::value& value, v1::GenerateRequest& request) {
 }
 
 absl::Status ReadStop(Fields& fields, v1::GenerateRequest& request) {
+  RETURN_IF_ERROR(AddTokenIds(fields, "stop_token_ids", *request.mutable_stop_token_ids()));
+  ASSIGN_OR_RETURN(auto include, fields.Boolean("include_stop_str_in_output"));
+  request.set_include_stop(include.value_or(false));
   const json::value* stop = fields.Raw("stop");
   if (stop == nullptr) return absl::OkStatus();
   if (!stop->is_array()) return AddStop(*stop, request);
@@ -161,58 +205,6 @@ absl::Status ReadSeed(Fields& fields, v1::GenerateRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status ReadResponseFormat(Fields& fields, v1::Constraint& constraint) {
-  ASSIGN_OR_RETURN(auto format, fields.Object("response_format"));
-  if (!format) return absl::OkStatus();
-  Fields inner = fields.Within(*std::move(format), "response_format");
-  ASSIGN_OR_RETURN(auto type, inner.String("type", 64));
-  if (!type) return InvalidArgument("response_format.type: is missing");
-  if (*type == "text") return absl::OkStatus();
-  if (*type == "json_object") {
-    const json::value* schema = inner.Raw("schema");
-    if (schema == nullptr) {
-      constraint.set_json_object(true);
-    } else if (schema->is_object()) {
-      constraint.set_json_schema(json::serialize(*schema));
-    } else {
-      return InvalidArgument("response_format.schema: {} is not a JSON schema, expected an object", Shown(*schema));
-    }
-    return absl::OkStatus();
-  }
-  if (*type != "json_schema") {
-    return InvalidArgument("response_format.type: '{}' is not text, json_object or json_schema", *type);
-  }
-  ASSIGN_OR_RETURN(auto named, inner.Object("json_schema"));
-  if (!named) return InvalidArgument("response_format.json_schema: is missing");
-  Fields schema_fields = inner.Within(*std::move(named), "response_format.json_schema");
-  schema_fields.Ignore("description");
-  ASSIGN_OR_RETURN([[maybe_unused]] auto name, schema_fields.String("name", 256));
-  ASSIGN_OR_RETURN([[maybe_unused]] auto strict, schema_fields.Boolean("strict"));
-  const json::value* schema = schema_fields.Raw("schema");
-  if (schema == nullptr || !(schema->is_object() || schema->is_bool())) {
-    return InvalidArgument("response_format.json_schema.schema: is missing or no JSON schema");
-  }
-  constraint.set_json_schema(json::serialize(*schema));
-  return absl::OkStatus();
-}
-
-absl::Status ReadConstraint(Fields& fields, v1::GenerateRequest& request) {
-  v1::Constraint constraint;
-  RETURN_IF_ERROR(ReadResponseFormat(fields, constraint));
-  ASSIGN_OR_RETURN(auto grammar, fields.String("grammar", kMaxGrammarBytes));
-  ASSIGN_OR_RETURN(auto regex, fields.String("guided_regex", kMaxGrammarBytes));
-  for (const auto& [name, text] : {std::pair("grammar", &grammar), std::pair("guided_regex", &regex)}) {
-    if (!*text || (*text)->empty()) continue;
-    if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) {
-      return InvalidArgument("{}: only one of response_format, grammar and guided_regex can be given", name);
-    }
-    if (text == &grammar) constraint.set_grammar(**text);
-    if (text == &regex) constraint.set_regex(**text);
-  }
-  if (constraint.kind_case() != v1::Constraint::KIND_NOT_SET) *request.mutable_constraint() = std::move(constraint);
-  return absl::OkStatus();
-}
-
 // What restricts or changes the output elsewhere and is not done here: it must not be lost in silence. Values that ask
 // for nothing are taken.
 absl::Status RefuseUnsupported(Fields& fields) {
@@ -221,15 +213,14 @@ absl::Status RefuseUnsupported(Fields& fields) {
     std::string_view instead;
   };
   static constexpr Unsupported kUnsupported[] = {
-      {"guided_json", "use response_format"},
-      {"guided_choice", "use grammar or guided_regex"},
-      {"guided_grammar", "use grammar"},
-      {"structured_outputs", "use response_format, grammar or guided_regex"},
-      {"json_schema", "use response_format"},
+      {"guided_whitespace_pattern", "use grammar"},
       {"structural_tag", "use tools"},
-      {"stop_token_ids", "use stop"},
-      {"allowed_token_ids", "use logit_bias or grammar"},
-      {"include_stop_str_in_output", "append the stop text"},
+      {"grammar_lazy", "use tools"},
+      {"grammar_triggers", "use tools"},
+      {"logits_processors", "use logit_bias or grammar"},
+      {"use_beam_search", "answers are drawn one token after the other"},
+      {"n_indent", "use grammar"},
+      {"t_max_predict_ms", "use max_tokens or deadline_ms"},
       {"functions", "use tools"},
       {"function_call", "use tool_choice"},
       {"audio", "only text is generated"},
@@ -266,10 +257,10 @@ absl::Status ReadGenerationFields(Fields& fields, v1::GenerateRequest& request, 
   RETURN_IF_ERROR(ReadSampling(fields, *request.mutable_sampling()));
   RETURN_IF_ERROR(ReadMoreSamplers(fields, *request.mutable_sampling()));
   RETURN_IF_ERROR(ReadLogitBias(fields, *request.mutable_sampling()));
-  RETURN_IF_ERROR(ReadLimits(fields, request));
+  RETURN_IF_ERROR(ReadLimits(fields, request, common));
   RETURN_IF_ERROR(ReadStop(fields, request));
   RETURN_IF_ERROR(ReadSeed(fields, request));
-  RETURN_IF_ERROR(ReadConstraint(fields, request));
+  ASSIGN_OR_RETURN(common.constraint_name, ReadConstraint(fields, request));
   RETURN_IF_ERROR(RefuseUnsupported(fields));
   ASSIGN_OR_RETURN(const v1::Priority priority, ReadPriority(fields));
   request.set_priority(priority);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "gateway/json/fields.h"
@@ -26,6 +27,10 @@ struct GenerationFields {
   bool return_token_ids = false;
   std::optional<std::chrono::milliseconds> deadline;
   std::string user;
+  // Of the field that binds the output's form; empty: there is none.
+  std::string_view constraint_name;
+  // By any of its names, also where it says "no limit".
+  bool has_max_tokens = false;
 };
 
 // INVALID_ARGUMENT names the field.
