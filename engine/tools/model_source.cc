@@ -88,13 +88,17 @@ std::map<std::string, std::vector<RemoteFile>> ModelsIn(const json::array& listi
   return models;
 }
 
-absl::StatusOr<std::vector<RemoteFile>> ResolveHub(const ModelSource& source, const std::string& hub,
-                                                   const HttpFetch& http) {
-  const std::string listing_url = fmt::format("{}/api/models/{}/tree/main?recursive=true", hub, source.location);
-  ASSIGN_OR_RETURN(const std::string text, http.GetText(listing_url));
+std::string ListingUrl(const ModelSource& source, const std::string& hub) {
+  return fmt::format("{}/api/models/{}/tree/main?recursive=true", hub, source.location);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<RemoteFile>> FilesOfListing(const ModelSource& source, const std::string& hub,
+                                                       std::string_view text) {
   boost::system::error_code error;
-  const json::value listing = json::parse(text, error);
-  if (error || !listing.is_array()) return Internal("{}: the answer is no list of files", listing_url);
+  const json::value listing = json::parse({text.data(), text.size()}, error);
+  if (error || !listing.is_array()) return Internal("{}: the answer is no list of files", ListingUrl(source, hub));
   const auto models = ModelsIn(listing.get_array(), fmt::format("{}/{}/resolve/main/", hub, source.location));
   std::string names;
   std::vector<const std::vector<RemoteFile>*> matching;
@@ -111,8 +115,6 @@ absl::StatusOr<std::vector<RemoteFile>> ResolveHub(const ModelSource& source, co
   }
   return *matching.front();
 }
-
-}  // namespace
 
 absl::StatusOr<ModelSource> ParseSource(std::string_view text) {
   if (text.starts_with("http://") || text.starts_with("https://")) {
@@ -131,7 +133,10 @@ absl::StatusOr<ModelSource> ParseSource(std::string_view text) {
 
 absl::StatusOr<std::vector<RemoteFile>> ResolveSource(const ModelSource& source, const std::string& hub,
                                                       const HttpFetch& http) {
-  if (source.kind == ModelSource::Kind::kHub) return ResolveHub(source, hub, http);
+  if (source.kind == ModelSource::Kind::kHub) {
+    ASSIGN_OR_RETURN(const std::string text, http.GetText(ListingUrl(source, hub)));
+    return FilesOfListing(source, hub, text);
+  }
   if (source.kind == ModelSource::Kind::kPath) {
     const std::filesystem::path path(source.location);
     return std::vector<RemoteFile>{{source.location, path.filename().string(), 0, ""}};

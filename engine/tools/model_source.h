@@ -31,8 +31,12 @@ struct RemoteFile {
 // INVALID_ARGUMENT says what a source looks like.
 absl::StatusOr<ModelSource> ParseSource(std::string_view text);
 
-// Asks the hub (its API: GET {hub}/api/models/{repo}/tree/main) where needed. NOT_FOUND lists the choices if no file,
-// and INVALID_ARGUMENT if more than one model, matches.
+// Of the hub's answer to its API's GET {hub}/api/models/{repo}/tree/main. NOT_FOUND lists the choices if no file, and
+// INVALID_ARGUMENT if more than one model, matches; INTERNAL: it is no list of files.
+absl::StatusOr<std::vector<RemoteFile>> FilesOfListing(const ModelSource& source, const std::string& hub,
+                                                       std::string_view listing);
+
+// Asks the hub where needed, with the errors of FilesOfListing.
 absl::StatusOr<std::vector<RemoteFile>> ResolveSource(const ModelSource& source, const std::string& hub,
                                                       const HttpFetch& http);
 
