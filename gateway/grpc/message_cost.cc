@@ -22,6 +22,7 @@ constexpr uint64_t kAllocation = 16;  // the allocator's own share
 constexpr uint64_t kElement = 16;     // a place in a list, which grows by doubling
 constexpr uint64_t kMapEntry = 64;    // node and table beside key and value
 constexpr uint64_t kUnknownField = 64;
+constexpr uint64_t kFirstBlock = 96;  // of a list of scalars: its header, and room for some elements
 
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -85,6 +86,7 @@ class Walk {
   // Up to the stream's limit. `path`: names of the fields that lead here, with dots.
   absl::Status Message(const Descriptor& type, const std::string& path, int depth) {
     if (depth > kDeepest) return Malformed();
+    const FieldDescriptor* list = nullptr;  // that the element before was of
     while (input_.BytesUntilLimit() > 0) {
       const uint32_t tag = input_.ReadTag();
       if (tag < 8) return Malformed();
@@ -92,6 +94,10 @@ class Walk {
       const std::string place = field == nullptr ? path
                                 : path.empty()   ? std::string(field->name())
                                                  : path + "." + std::string(field->name());
+      if (field != nullptr && field != list && field->is_repeated() && PackedWireType(*field) >= 0) {
+        RETURN_IF_ERROR(Add(kFirstBlock, place));
+      }
+      list = field;
       RETURN_IF_ERROR(Field(field, tag & 7, place, depth));
     }
     return absl::OkStatus();

@@ -3,6 +3,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <memory>
 #include <random>
 
 #include "inferd/v1/inference.pb.h"
@@ -90,6 +92,23 @@ TEST(MessageCost, CountsTextsNumbersMapsAndUnknownFields) {
   v1::TokenizeRequest parsed;
   EXPECT_GE(*CostOf(unknown, *v1::TokenizeRequest::descriptor()),
             (parsed.ParseFromString(unknown), parsed.SpaceUsedLong()));
+}
+
+TEST(MessageCost, CountsTheFirstBlockOfAListOfOneNumber) {
+  v1::DetokenizeRequest one;
+  one.add_ids(1);
+  v1::GenerateRequest lists;
+  for (int i = 0; i < 100; ++i) lists.add_resume_tokens()->add_ids(1);
+  for (const google::protobuf::Message* message :
+       std::initializer_list<const google::protobuf::Message*>{&one, &lists}) {
+    const std::unique_ptr<google::protobuf::Message> parsed(message->New());
+    ASSERT_TRUE(parsed->ParseFromString(message->SerializeAsString()));
+    EXPECT_GE(*CostOf(*message), parsed->SpaceUsedLong());
+  }
+  const std::string unpacked = {0x10, 0x01};
+  v1::DetokenizeRequest parsed;
+  ASSERT_TRUE(parsed.ParseFromString(unpacked));
+  EXPECT_GE(*CostOf(unpacked, *v1::DetokenizeRequest::descriptor()), parsed.SpaceUsedLong());
 }
 
 TEST(MessageCost, NamesTheTextThatIsNoUtf8) {
