@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/base/status.h"
+#include "engine/cache/host_page_memory.h"
 #include "engine/cache/kv_cache.h"
 
 namespace {
@@ -41,15 +42,20 @@ class Source : public ByteSource {
   std::span<const uint8_t> left_;
 };
 
-std::unique_ptr<KvCache> Make() {
-  const CacheLayout layout{.groups = {{0, {0}}, {100, {1}}}, .page_bytes = {kBlock, kBlock}, .state_bytes = {0, 0}};
-  auto cache = KvCache::Create(layout, {.bytes = 40 * kBlock, .max_sequences = 2, .prefix_reuse = true});
-  if (!cache.ok()) std::abort();
-  return *std::move(cache);
-}
+struct Fresh {
+  Fresh() {
+    const CacheLayout layout{.groups = {{0, {0}}, {100, {1}}}, .page_bytes = {kBlock, kBlock}, .state_bytes = {0, 0}};
+    auto made = KvCache::Create(layout, {.bytes = 40 * kBlock, .max_sequences = 2, .prefix_reuse = true}, memory);
+    if (!made.ok()) std::abort();
+    cache = *std::move(made);
+  }
+  HostPageMemory memory;
+  std::unique_ptr<KvCache> cache;
+};
 
 std::vector<uint8_t> Saved() {
-  const auto cache = Make();
+  const Fresh fresh;
+  const auto& cache = fresh.cache;
   const std::vector<int32_t> tokens(150, 7);
   {
     const auto sequence = *cache->NewSequence({});
@@ -78,7 +84,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> rest(data + 1, size - 1);
   const std::vector<uint8_t> bytes =
       data[0] % 2 == 1 ? Changed(saved, rest) : std::vector<uint8_t>(rest.begin(), rest.end());
-  const auto cache = Make();
+  const Fresh fresh;
+  const auto& cache = fresh.cache;
   Source source(bytes);
   const auto loaded = cache->LoadPrefixes(kIdentity, source, [] { return false; });
   const auto stats = cache->Stats();

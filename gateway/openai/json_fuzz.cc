@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "config/base/status.h"
-#include "gateway/openai/chat_request.h"
-#include "gateway/openai/completion_request.h"
+#include "gateway/openai/requests/chat_request.h"
+#include "gateway/openai/requests/completion_request.h"
 
 namespace {
 
