@@ -7,6 +7,7 @@
 
 #include "config/base/status.h"
 #include "gateway/json/json_text.h"
+#include "gateway/json/valid_text.h"
 
 namespace inferd::gateway {
 namespace {
@@ -30,7 +31,9 @@ absl::Status ReadContentPart(const Fields& parent, const json::value& part, cons
   const json::value* type = fields.Raw("type");
   if (type == nullptr) return InvalidArgument("{}.type: is missing", path);
   if (*type != "text" && *type != "refusal") {
-    return InvalidArgument("{}.type: {} is not supported, only \"text\" and \"refusal\" are", path, Shown(*type));
+    const std::string given =
+        type->is_string() ? "'" + ValidText(std::string_view(type->get_string()), 64) + "'" : Shown(*type);
+    return InvalidArgument("{}.type: {} is not supported, only text and refusal are", path, given);
   }
   const std::string_view field = *type == "text" ? "text" : "refusal";
   ASSIGN_OR_RETURN(auto text, fields.String(field, kMaxTextBytes));

@@ -60,7 +60,11 @@ absl::StatusOr<bool> ReadKind(Fields& fields, std::string_view name, Kind kind, 
 
 absl::StatusOr<std::string_view> ReadNamedSchema(Fields& format, v1::Constraint& constraint) {
   ASSIGN_OR_RETURN(auto named, format.Object("json_schema"));
-  if (!named) return InvalidArgument("response_format.json_schema: is missing");
+  if (!named) {  // some write it as for json_object
+    ASSIGN_OR_RETURN(const bool bound, ReadKind(format, "schema", Kind::kSchema, constraint));
+    if (bound) return "response_format.schema";
+    return InvalidArgument("response_format.json_schema: is missing");
+  }
   Fields fields = format.Within(*std::move(named), "response_format.json_schema");
   fields.Ignore("description");
   ASSIGN_OR_RETURN([[maybe_unused]] auto name, fields.String("name", 256));

@@ -33,6 +33,7 @@ TEST(ConstraintFields, BindsByTheNamesOfOtherServers) {
       {R"("structured_outputs":{"grammar":"g"})", "structured_outputs.grammar", R"(grammar: "g")"},
       {R"("structured_outputs":{"json_object":true})", "structured_outputs.json_object", "json_object: true"},
       {R"("response_format":{"type":"json_object","schema":{}})", "response_format.schema", R"(json_schema: "{}")"},
+      {R"("response_format":{"type":"json_schema","schema":{}})", "response_format.schema", R"(json_schema: "{}")"},
       {R"("response_format":{"type":"json_object"})", "response_format", "json_object: true"},
   };
   for (const auto& [field, name, constraint] : cases) {
