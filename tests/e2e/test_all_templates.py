@@ -71,8 +71,10 @@ def test_calls_are_bound_and_shown(stub, protos, name):
         assert word in shown, shown
 
     chat = caller.chat()
-    opened = caller.prompt(chat).rstrip()
-    thought = [*(caller.tokens(f"Hm.{close}\n") for mark, close in REASONING.items() if opened.endswith(mark)), []][0]
+    # A model of this size may not find the end of its reasoning: that is given as what it had before a resumption.
+    opened, source = caller.prompt(chat).rstrip(), TEMPLATES[name].read_text()
+    marks = next(((mark, close) for mark, close in REASONING.items() if mark in source and close in source), None)
+    thought = caller.tokens(("" if opened.endswith(marks[0]) else marks[0]) + f"Hm.{marks[1]}\n") if marks else []
     chat.tool_choice_json = '"required"'
     function, arguments, ids = caller.generate(chat, thought, seed=1)
     assert function == "record"
