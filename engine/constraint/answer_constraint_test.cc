@@ -1,5 +1,6 @@
 #include "engine/constraint/answer_constraint.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -137,11 +138,15 @@ TEST(AnswerConstraint, ATemplateWithoutCallsCannotPromiseOne) {
 }
 
 TEST(AnswerConstraint, ASchemaOfAToolIsNamedWithItsPlace) {
-  Judge judge(
-      {.calls =
-           CallDemand{.tools_json = R"([{"type": "function", "function": {"name": "f", "parameters": {"typ": {}}}}])"},
-       .format = output::RecognizeFormat("<tool_call>")});
-  EXPECT_EQ(MessageOf(judge.status), "chat.tools_json[0].function.parameters: at #: keyword typ is not supported");
+  constexpr char kWords[] = "chat.tools_json[0].function.parameters: at #: keyword typ is not supported";
+  for (const bool strict : {true, false}) {
+    const std::string tools = fmt::format(
+        R"([{{"type": "function", "function": {{"name": "f", "strict": {}, "parameters": {{"typ": {{}}}}}}}}])",
+        strict);
+    Judge judge({.calls = CallDemand{.tools_json = tools}, .format = output::RecognizeFormat("<tool_call>")});
+    EXPECT_EQ(MessageOf(judge.status), strict ? kWords : "");
+    EXPECT_THAT(judge.warnings, testing::Contains(testing::HasSubstr("typ")).Times(strict ? 0 : 1));
+  }
 }
 
 TEST(AnswerConstraint, ReasoningComesBeforeTheContent) {
