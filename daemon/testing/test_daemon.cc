@@ -107,8 +107,8 @@ void TestDaemon::Start(int error_fd) {
   if (pid_ == 0) {
     const int target = error_fd >= 0 ? error_fd : open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(target, STDERR_FILENO);
-    execle(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", programs.c_str(), nullptr,
-           variables.data());
+    execle(INFERD_PROGRAM, "inferd", "--config", config.c_str(), "--programs", programs.c_str(), "--first-user", "0",
+           nullptr, variables.data());
     _exit(127);
   }
   // A channel made before the socket is there would first wait out its own backoff.
