@@ -42,7 +42,7 @@ def test_the_table_lists_every_metric_and_no_others(daemon):
     for series, labels in re.findall(r"^(inferd_\w+){(.*)} ", page, re.M):
         name = series if series in table else re.sub("_(bucket|count|sum)$", "", series)
         assert set(re.findall(r'(\w+)="', labels)) - {"le", "model"} == table[name][1], series
-    sources = "".join(path.read_text() for path in (ROOT / "gateway/metrics").glob("*.cc"))
+    sources = "".join(path.read_text() for path in (ROOT / "gateway").rglob("*.cc"))
     assert not [name for name in table if name not in helps and f'"{name}"' not in sources]
 
 
