@@ -1,9 +1,9 @@
-// What a status carries beside code and text: the field at fault, the time to retry after, a code of the HTTP API's.
-// Each is a payload, kept by every function here and lost only where somebody makes a new status.
+// What a status carries beside code and text: the time to retry after, a code of the HTTP API's. Each is a payload,
+// kept by Annotate and lost only where somebody makes a new status.
 //
-//   return WithField(InvalidArgument("{} is not in (0, 1]", top_p), "top_p");
+//   SetRetryAfter(status, 2.5);
 //   ...
-//   error.param = FieldOf(status);
+//   const double seconds = RetryAfterSeconds(status).value_or(1);
 #pragma once
 
 #include <optional>
