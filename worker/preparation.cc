@@ -8,8 +8,6 @@
 
 #include <csignal>
 #include <ctime>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "config/base/address.h"
@@ -60,35 +58,12 @@ void OpenPrefixes(const WorkerOptions& options, Preparation& ready) {
   }
 }
 
-// All parts of a split file lie in one; also where a link leads.
-void AddFoldersOfModel(const config::ModelOptions& model, sandbox::Reach& reach) {
-  namespace fs = std::filesystem;
-  for (const std::string& path : {model.path, model.speculation.draft_path, model.chat_template_file}) {
-    if (path.empty()) continue;
-    reach.directories.push_back(fs::path(path).parent_path().string());
-    std::error_code error;
-    const fs::path target = fs::canonical(path, error);
-    if (!error) reach.directories.push_back(target.parent_path().string());
-  }
-}
-
-// Another user may read model files that are not for everybody, as root may, where Landlock bounds which.
-absl::Status ChangeUser(const WorkerOptions& options, Preparation& ready) {
-  if (options.user == 0) return absl::OkStatus();
-  if (!sandbox::LandlockVersion().ok() || *sandbox::LandlockVersion() == 0) {
-    const std::string unreadable =
-        sandbox::FirstUnreadable(options.user, {ready.model->path, ready.model->speculation.draft_path});
-    if (!unreadable.empty()) {
-      ready.no_user = fmt::format("user {} cannot read {}, and the kernel has no Landlock", options.user, unreadable);
-      return absl::OkStatus();
-    }
-  }
-  return sandbox::BecomeUser(options.user, {});
-}
-
 absl::Status GiveUp(const WorkerOptions& options, Preparation& ready) {
+  const std::vector<std::string> files = {ready.model->path, ready.model->speculation.draft_path,
+                                          ready.model->chat_template_file};
   sandbox::Reach reach;
-  AddFoldersOfModel(*ready.model, reach);
+  // All parts of a split file lie in one folder.
+  for (const std::string& file : files) sandbox::AddFolderOf(file, reach.directories);
   // OpenBLAS and what it needs.
   if (ready.model->engine.blas) {
     const auto libraries = {"/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"};
@@ -96,7 +71,7 @@ absl::Status GiveUp(const WorkerOptions& options, Preparation& ready) {
     reach.files.push_back("/etc/ld.so.cache");
   }
   if (options.quiet_load) sandbox::AllowReturnOfNiceness();
-  RETURN_IF_ERROR(ChangeUser(options, ready));
+  ASSIGN_OR_RETURN(ready.no_user, sandbox::BecomeReader(options.user, {}, files));
   ASSIGN_OR_RETURN(ready.landlock_abi, sandbox::LimitReach(reach));
   // As root: models that belong to others can be read, where Landlock bounds which.
   if (ready.landlock_abi > 0) return sandbox::DropCapabilities({CAP_DAC_READ_SEARCH});

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
@@ -69,6 +71,14 @@ absl::Status AllowAll(int ruleset, const Reach& reach) {
 }
 
 }  // namespace
+
+void AddFolderOf(const std::string& path, std::vector<std::string>& folders) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  folders.push_back(fs::path(path).parent_path().string());
+  std::error_code error;
+  if (const fs::path target = fs::canonical(path, error); !error) folders.push_back(target.parent_path().string());
+}
 
 absl::StatusOr<int> LandlockVersion() {
   const auto abi = static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion));

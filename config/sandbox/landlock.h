@@ -23,6 +23,9 @@ struct Reach {
   bool tcp_connect = false;
 };
 
+// The folder that `path` lies in, and that which a link of this name leads to. Nothing for "".
+void AddFolderOf(const std::string& path, std::vector<std::string>& folders);
+
 // Of the kernel's interface; 0: the kernel has no Landlock, or has it turned off.
 absl::StatusOr<int> LandlockVersion();
 

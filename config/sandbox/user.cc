@@ -14,6 +14,7 @@
 
 #include "config/base/status.h"
 #include "config/base/unique_fd.h"
+#include "config/sandbox/landlock.h"
 
 namespace inferd::sandbox {
 namespace {
@@ -68,6 +69,17 @@ absl::Status BecomeUser(uid_t user, const std::vector<gid_t>& groups) {
   // A change of user clears it.
   if (prctl(PR_SET_PDEATHSIG, death_signal) != 0) return FromErrno(errno, "PR_SET_PDEATHSIG");
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> BecomeReader(uid_t user, const std::vector<gid_t>& groups,
+                                         const std::vector<std::string>& paths) {
+  if (user == 0) return "";
+  ASSIGN_OR_RETURN(const int landlock, LandlockVersion());
+  if (const std::string unreadable = landlock == 0 ? FirstUnreadable(user, paths) : ""; !unreadable.empty()) {
+    return fmt::format("user {} cannot read {}, and the kernel has no Landlock", user, unreadable);
+  }
+  RETURN_IF_ERROR(BecomeUser(user, groups));
+  return "";
 }
 
 std::string FirstUnreadable(uid_t user, const std::vector<std::string>& paths) {
