@@ -1,13 +1,11 @@
 #include "daemon/child_users.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 #include "config/base/status.h"
 #include "config/sandbox/user.h"
 #include "daemon/admin_peer.h"
+#include "daemon/run_directory.h"
 
 namespace inferd::daemon {
 namespace {
@@ -15,8 +13,7 @@ namespace {
 constexpr uint32_t kWorkers = 500;
 
 absl::Status GiveTo(const std::string& path, gid_t group, mode_t mode) {
-  const bool done = chown(path.c_str(), static_cast<uid_t>(-1), group) == 0 && chmod(path.c_str(), mode) == 0;
-  return done ? absl::OkStatus() : FromErrno(errno, fmt::format("{} for group {}", path, group));
+  return GiveToGroup(path, group, mode, fmt::format("{} for group {}", path, group));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,9 +10,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <vector>
+#include <optional>
 
 #include "config/base/status.h"
+#include "daemon/admin_peer.h"
 
 namespace inferd::daemon {
 namespace {
@@ -77,19 +77,18 @@ absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory) {
 
 absl::Status OpenToGroup(const std::string& group, const std::string& directory, const std::string& socket_path) {
   if (group.empty()) return absl::OkStatus();
-  std::vector<char> buffer(size_t{1} << 16);
-  ::group entry{};
-  ::group* found = nullptr;
-  if (getgrnam_r(group.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
-    return NotFound("listen.admin_group: there is no group \"{}\"", group);
-  }
-  const auto open_up = [&](const std::string& path, mode_t mode) -> absl::Status {
-    // Not for the owner's sake: -1 leaves it.
-    const bool done = chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) == 0 && chmod(path.c_str(), mode) == 0;
-    return done ? absl::OkStatus() : FromErrno(errno, fmt::format("listen.admin_group: {} for {}", path, group));
+  const std::optional<gid_t> found = GroupNamed(group);
+  if (!found) return NotFound("listen.admin_group: there is no group \"{}\"", group);
+  const auto open_up = [&](const std::string& path, mode_t mode) {
+    return GiveToGroup(path, *found, mode, fmt::format("listen.admin_group: {} for {}", path, group));
   };
   if (socket_path.starts_with(directory + "/")) RETURN_IF_ERROR(open_up(directory, 0710));
   return open_up(socket_path, 0660);
+}
+
+absl::Status GiveToGroup(const std::string& path, gid_t group, mode_t mode, const std::string& what) {
+  const bool done = chown(path.c_str(), static_cast<uid_t>(-1), group) == 0 && chmod(path.c_str(), mode) == 0;
+  return done ? absl::OkStatus() : FromErrno(errno, what);
 }
 
 std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version) {

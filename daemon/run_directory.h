@@ -4,6 +4,8 @@
 //   std::string path = WorkerSocketPath("/run/inferd", "chat", 1);     // /run/inferd/w/chat-1.sock
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,11 +19,14 @@ namespace inferd::daemon {
 // which died has left.
 //   ALREADY_EXISTS       another daemon runs there
 //   FAILED_PRECONDITION  the path is no directory or belongs to another user
+absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory);
+
 // Lets the members of a group use the socket, and pass through the directory if it lies in it. Nothing for "".
 //   NOT_FOUND no such group; PERMISSION_DENIED the daemon's user is not a member
 absl::Status OpenToGroup(const std::string& group, const std::string& directory, const std::string& socket_path);
 
-absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory);
+// Group and mode of a file; its owner stays. The error begins with `what`.
+absl::Status GiveToGroup(const std::string& path, gid_t group, mode_t mode, const std::string& what);
 
 // Characters that a file name should not have are replaced and told apart by a digest; always fits a socket address.
 std::string WorkerSocketPath(const std::string& directory, std::string_view model, uint64_t version);
