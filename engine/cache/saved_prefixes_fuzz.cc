@@ -2,7 +2,6 @@
 // to a file that was saved, so that checksums are right at most places.
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "config/base/status.h"
 #include "engine/cache/host_page_memory.h"
 #include "engine/cache/kv_cache.h"
+#include "engine/cache/memory_stream.h"
 
 namespace {
 
@@ -18,29 +18,6 @@ using namespace inferd::cache;
 
 constexpr int64_t kBlock = 64;
 constexpr std::string_view kIdentity = "model 1";
-
-class Sink : public ByteSink {
- public:
-  absl::Status Write(std::span<const uint8_t> more) override {
-    bytes.insert(bytes.end(), more.begin(), more.end());
-    return absl::OkStatus();
-  }
-  std::vector<uint8_t> bytes;
-};
-
-class Source : public ByteSource {
- public:
-  explicit Source(std::span<const uint8_t> bytes) : left_(bytes) {}
-  absl::Status Read(std::span<uint8_t> out) override {
-    if (out.size() > left_.size()) return DataLoss("the stream ends");
-    if (!out.empty()) std::memcpy(out.data(), left_.data(), out.size());
-    left_ = left_.subspan(out.size());
-    return absl::OkStatus();
-  }
-
- private:
-  std::span<const uint8_t> left_;
-};
 
 struct Fresh {
   Fresh() {
@@ -62,7 +39,7 @@ std::vector<uint8_t> Saved() {
     if (!cache->Reserve(*sequence, 150).ok()) std::abort();
     cache->Commit(*sequence, tokens);
   }
-  Sink sink;
+  MemorySink sink;
   if (!cache->SavePrefixes(kIdentity, 1 << 20, sink).ok()) std::abort();
   return sink.bytes;
 }
@@ -86,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       data[0] % 2 == 1 ? Changed(saved, rest) : std::vector<uint8_t>(rest.begin(), rest.end());
   const Fresh fresh;
   const auto& cache = fresh.cache;
-  Source source(bytes);
+  MemorySource source(bytes);
   const auto loaded = cache->LoadPrefixes(kIdentity, source, [] { return false; });
   const auto stats = cache->Stats();
   if (loaded.ok() && loaded->bytes > static_cast<int64_t>(bytes.size())) std::abort();

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "engine/cache/memory_stream.h"
 #include "engine/cache/testing_cache.h"
 
 namespace inferd::cache {
@@ -13,34 +14,6 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::string_view kIdentity = "model 1";
-
-class MemorySink : public ByteSink {
- public:
-  explicit MemorySink(size_t room = SIZE_MAX) : room_(room) {}
-  absl::Status Write(std::span<const uint8_t> more) override {
-    if (bytes.size() + more.size() > room_) return ResourceExhausted("the disk is full");
-    bytes.insert(bytes.end(), more.begin(), more.end());
-    return absl::OkStatus();
-  }
-  std::vector<uint8_t> bytes;
-
- private:
-  const size_t room_;
-};
-
-class MemorySource : public ByteSource {
- public:
-  explicit MemorySource(std::span<const uint8_t> bytes) : left_(bytes) {}
-  absl::Status Read(std::span<uint8_t> out) override {
-    if (out.size() > left_.size()) return DataLoss("the stream ends");
-    if (!out.empty()) std::memcpy(out.data(), left_.data(), out.size());
-    left_ = left_.subspan(out.size());
-    return absl::OkStatus();
-  }
-
- private:
-  std::span<const uint8_t> left_;
-};
 
 std::vector<uint8_t> Save(KvCache& cache, int64_t most_bytes = 1 << 30) {
   MemorySink sink;
