@@ -22,47 +22,39 @@ constexpr std::array kNotEssential = {"request_id", "user",           "deadline_
                                       "seed",       "prompt_logprobs"};
 
 std::unique_ptr<google::protobuf::Message> EssenceOf(const google::protobuf::Message& request) {
-  std::unique_ptr<google::protobuf::Message> essential(request.New());
-  essential->CopyFrom(request);
+  std::unique_ptr<google::protobuf::Message> essence(request.New());
+  essence->CopyFrom(request);
   for (const char* name : kNotEssential) {
     const google::protobuf::FieldDescriptor* field = request.GetDescriptor()->FindFieldByName(name);
-    if (field != nullptr) request.GetReflection()->ClearField(essential.get(), field);
+    if (field != nullptr) request.GetReflection()->ClearField(essence.get(), field);
   }
-  return essential;
+  return essence;
 }
 
-std::string OfCaller(const std::string& likeness, const std::string& caller) {
-  return fmt::format("{}:{}{}", caller.size(), caller, likeness);
-}
-
-}  // namespace
-
-std::string RequestLikeness(const google::protobuf::Message& request) {
-  const std::unique_ptr<google::protobuf::Message> essence = EssenceOf(request);
-  const google::protobuf::Reflection& reflection = *essence->GetReflection();
+std::string LikenessOf(const google::protobuf::Message& essence) {
+  const google::protobuf::Reflection& reflection = *essence.GetReflection();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
-  reflection.ListFields(*essence, &fields);
+  reflection.ListFields(essence, &fields);
   std::string likeness =
-      fmt::format("{} {}", request.GetDescriptor()->full_name(), std::bit_width(essence->ByteSizeLong()));
+      fmt::format("{} {}", essence.GetDescriptor()->full_name(), std::bit_width(essence.ByteSizeLong()));
   for (const google::protobuf::FieldDescriptor* field : fields) {
     likeness += fmt::format(" {}", field->number());
     if (field->name() == "model") {
-      likeness += fmt::format("={}", reflection.GetString(*essence, field));
+      likeness += fmt::format("={}", reflection.GetString(essence, field));
     } else if (field->is_repeated()) {
-      likeness += fmt::format("*{}", std::bit_width(static_cast<uint32_t>(reflection.FieldSize(*essence, field))));
+      likeness += fmt::format("*{}", std::bit_width(static_cast<uint32_t>(reflection.FieldSize(essence, field))));
     }
   }
   return likeness;
 }
 
-std::string RequestDigest(const google::protobuf::Message& request) {
-  const std::unique_ptr<google::protobuf::Message> essential = EssenceOf(request);
-  std::string bytes = request.GetDescriptor()->full_name();
+std::string DigestOf(const google::protobuf::Message& essence) {
+  std::string bytes = essence.GetDescriptor()->full_name();
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);  // logit_bias is a map
-    essential->SerializeToCodedStream(&coded);
+    essence.SerializeToCodedStream(&coded);
   }
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
@@ -70,8 +62,22 @@ std::string RequestDigest(const google::protobuf::Message& request) {
   return digest;
 }
 
+// What a request is known by; the likeness is that of one caller.
+struct Marks {
+  std::string digest, likeness;
+};
+Marks MarksOf(const google::protobuf::Message& request, const std::string& caller) {
+  const std::unique_ptr<google::protobuf::Message> essence = EssenceOf(request);
+  return {DigestOf(*essence), fmt::format("{}:{}{}", caller.size(), caller, LikenessOf(*essence))};
+}
+
+}  // namespace
+
+std::string RequestDigest(const google::protobuf::Message& request) { return DigestOf(*EssenceOf(request)); }
+std::string RequestLikeness(const google::protobuf::Message& request) { return LikenessOf(*EssenceOf(request)); }
+
 absl::Status PoisonList::Add(const google::protobuf::Message& request, const std::string& caller) {
-  const std::string digest = RequestDigest(request), likeness = OfCaller(RequestLikeness(request), caller);
+  const auto [digest, likeness] = MarksOf(request, caller);
   absl::MutexLock lock(&mutex_);
   Forget(digests_);
   const bool is_new = CountOf(digests_, digest) == 0;
@@ -85,7 +91,7 @@ absl::Status PoisonList::Add(const google::protobuf::Message& request, const std
 
 absl::Status PoisonList::Check(const google::protobuf::Message& request, const std::string& caller) {
   if (IsEmpty()) return absl::OkStatus();  // the usual case costs no digest
-  const std::string digest = RequestDigest(request), likeness = OfCaller(RequestLikeness(request), caller);
+  const auto [digest, likeness] = MarksOf(request, caller);
   absl::MutexLock lock(&mutex_);
   if (CountOf(digests_, digest) > 0) {
     return FailedPrecondition("this request ended two workers; it is refused for {} minutes", kRefusedFor.count());
