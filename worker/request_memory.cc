@@ -2,14 +2,10 @@
 // standard library's do. Exceptions are how operator new fails: those of the standard library.
 #include "worker/request_memory.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 
 #include "config/base/status.h"
@@ -29,15 +25,6 @@ Account& ThisThread() {
 uint64_t WholeMachine() {
   struct sysinfo machine {};
   return sysinfo(&machine) == 0 ? uint64_t{machine.totalram} * machine.mem_unit : 0;
-}
-
-// What RLIMIT_DATA counts: private memory that can be written, stacks of threads among it.
-uint64_t DataBytes(int statm) {
-  char text[128] = {};
-  if (pread(statm, text, sizeof(text) - 1, 0) <= 0) return 0;
-  uint64_t pages = 0;  // the sixth of: size, resident, shared, text, 0, data
-  if (std::sscanf(text, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1) return 0;
-  return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void* Allocate(size_t size, size_t alignment) {
@@ -72,12 +59,10 @@ void Free(void* memory) {
 }  // namespace
 
 RequestMemory::RequestMemory(uint64_t memory_limit, uint32_t threads)
-    : limit_bytes_(memory_limit == 0 ? WholeMachine() : memory_limit),
-      parts_(threads + 1),
-      statm_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+    : limit_bytes_(memory_limit == 0 ? WholeMachine() : memory_limit), parts_(threads + 1) {}
 
 uint64_t RequestMemory::most_bytes() const {
-  const uint64_t used = DataBytes(statm_.get());
+  const uint64_t used = own_.Read().value_or(MemoryUse()).data_bytes;
   return (limit_bytes_ > used ? limit_bytes_ - used : 0) / parts_;
 }
 

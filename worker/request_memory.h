@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "config/base/unique_fd.h"
+#include "worker/own_memory.h"
 
 namespace inferd::worker {
 
@@ -59,7 +59,7 @@ class RequestMemory {
  private:
   const uint64_t limit_bytes_;
   const uint32_t parts_;
-  const UniqueFd statm_;
+  const OwnMemory own_;
 };
 
 }  // namespace inferd::worker

@@ -1,11 +1,7 @@
 // Stats never waits for the engine; Drain waits on a thread of its own.
 #include "worker/worker_service.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <sstream>
 #include <thread>
 
 #include "config/base/log.h"
@@ -59,18 +55,13 @@ void WriteModel(const LoadedModel& model, v1::StatsResponse& response) {
 
 }  // namespace
 
-WorkerService::WorkerService(std::string model, uint64_t version)
-    : name_(std::move(model)), version_(version), memory_(open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+WorkerService::WorkerService(std::string model, uint64_t version) : name_(std::move(model)), version_(version) {}
 
-// The file's second number: pages in memory; its third: those of them that are mapped from files.
 void WorkerService::WriteMemory(v1::StatsResponse& response) const {
-  char text[128] = {};
-  if (pread(memory_.get(), text, sizeof(text) - 1, 0) <= 0) return;
-  uint64_t size = 0, resident = 0, file = 0;
-  std::istringstream(text) >> size >> resident >> file;
-  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  response.set_resident_bytes(resident * page_bytes);
-  response.set_resident_file_bytes(file * page_bytes);
+  const std::optional<MemoryUse> use = memory_.Read();
+  if (!use) return;
+  response.set_resident_bytes(use->resident_bytes);
+  response.set_resident_file_bytes(use->file_bytes);
 }
 
 grpc::ServerUnaryReactor* WorkerService::Stats(grpc::CallbackServerContext* context, const v1::StatsRequest*,

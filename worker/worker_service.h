@@ -6,9 +6,9 @@
 #include <atomic>
 #include <functional>
 
-#include "config/base/unique_fd.h"
 #include "inferd/v1/worker.grpc.pb.h"
 #include "worker/loaded_model.h"
+#include "worker/own_memory.h"
 
 namespace inferd::worker {
 
@@ -31,7 +31,7 @@ class WorkerService : public v1::Worker::CallbackService {
 
   const std::string name_;
   const uint64_t version_;
-  const UniqueFd memory_;  // /proc/self/statm
+  const OwnMemory memory_;
   std::atomic<const LoadedModel*> model_ = nullptr;
   std::function<void()> on_drain_ = [] {};
 };
