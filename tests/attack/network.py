@@ -27,6 +27,9 @@ class NetworkAttack:
     gateway: tuple       # most mebibytes beyond what it had, and seconds of processor time
     worker: tuple = (32, 20)
 
+    def bounds(self):
+        return {"gateway": self.gateway, "worker": self.worker, "supervisor": SUPERVISOR}
+
 
 @dataclasses.dataclass
 class Result:
@@ -74,7 +77,7 @@ def run_attack(daemon, attack):
         meters = {name: victim.Meter(pid) for name, pid in pids.items()}
         faults = attack.run(daemon)
     costs = {name: meter.read() for name, meter in meters.items()}
-    bounds = {"supervisor": SUPERVISOR, "gateway": attack.gateway, "worker": attack.worker}
+    bounds = attack.bounds()
     for name, (mebibytes, seconds) in costs.items():
         if mebibytes > bounds[name][0]: faults.append(f"{name}: {mebibytes} MiB, expected at most {bounds[name][0]}")
         if seconds > bounds[name][1]: faults.append(f"{name}: {seconds:.1f} s of processor time, expected at most {bounds[name][1]}")
@@ -84,8 +87,7 @@ def run_attack(daemon, attack):
 
 def rows(attack, result):
     """Of the table: attack, process, bound, measured, held or why not."""
-    bounds = {"gateway": attack.gateway, "worker": attack.worker, "supervisor": SUPERVISOR}
-    for name, bound in bounds.items():
+    for name, bound in attack.bounds().items():
         yield attack.name, name, bound, result.costs[name], "; ".join(result.faults) or (
             f"held; {result.neighbour.answered} other requests answered, the slowest in {result.neighbour.slowest_seconds:.1f} s"
             if name == "gateway" else "held")
