@@ -13,7 +13,6 @@
 #include "worker/priority.h"
 #include "worker/prompt.h"
 #include "worker/prompt_length.h"
-#include "worker/ranking_prompt.h"
 #include "worker/request_id.h"
 #include "worker/request_memory.h"
 
@@ -91,7 +90,13 @@ absl::Status EmbedCall::Submit() {
 absl::Status EmbedCall::ReadInputs(engine::EmbeddingRequest& request) {
   for (int i = 0; i < request_.inputs_size(); ++i) {
     if (*cancelled_) return Cancelled("the request was cancelled");
-    ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
+    if (request_.has_query()) {
+      ASSIGN_OR_RETURN(RankingTokens prompt, ReadDocument(i));
+      request.inputs.push_back(std::move(prompt.ids));
+      request.second_texts.push_back(prompt.document.value_or(forward::kOneText));
+    } else {
+      ASSIGN_OR_RETURN(request.inputs.emplace_back(), ReadInput(i));
+    }
     prompt_tokens_ += static_cast<uint32_t>(request.inputs.back().size());
   }
   return absl::OkStatus();
@@ -100,7 +105,6 @@ absl::Status EmbedCall::ReadInputs(engine::EmbeddingRequest& request) {
 absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
   const v1::EmbedInput& input = request_.inputs(index);
   const size_t most = static_cast<size_t>(engine::WindowTokens(model_.engine->limits()));
-  if (request_.has_query()) return ReadDocument(index, request_.truncate() ? most : 0);
   std::vector<int32_t> tokens;
   switch (input.input_case()) {
     case v1::EmbedInput::kText: {
@@ -123,25 +127,25 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
 }
 
 // The first document that does not fit ends the call here, before the others are read.
-absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadDocument(int index, size_t most_tokens) const {
+absl::StatusOr<RankingTokens> EmbedCall::ReadDocument(int index) const {
   const v1::EmbedInput& input = request_.inputs(index);
   if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
-  absl::StatusOr<std::vector<int32_t>> prompt =
+  const engine::RequestLimits& limits = model_.engine->limits();
+  const size_t most_tokens = request_.truncate() ? static_cast<size_t>(engine::WindowTokens(limits)) : 0;
+  absl::StatusOr<RankingTokens> prompt =
       RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens);
   if (!prompt.ok()) {
     const bool by_query = !model_.tokenizer->Encode(request_.query(), {}).ok();
     return Annotate(prompt.status(), by_query ? "query" : fmt::format("inputs[{}]", index));
   }
-  const std::vector<int32_t> tokens = *std::move(prompt);
-  const engine::RequestLimits& limits = model_.engine->limits();
-  if (static_cast<int64_t>(tokens.size()) > engine::WindowTokens(limits)) {
+  if (const auto tokens = static_cast<int64_t>(prompt->ids.size()); tokens > engine::WindowTokens(limits)) {
     const std::string window = engine::WindowText(limits);
     if (most_tokens != 0) {  // no document is short enough
-      return OutOfRange("query: {}, but the query alone has {} tokens", window, tokens.size());
+      return OutOfRange("query: {}, but the query alone has {} tokens", window, tokens);
     }
-    return OutOfRange("inputs[{}]: {}, but query and document together have {} tokens", index, window, tokens.size());
+    return OutOfRange("inputs[{}]: {}, but query and document together have {} tokens", index, window, tokens);
   }
-  return tokens;
+  return prompt;
 }
 
 absl::Status EmbedCall::Answer(absl::StatusOr<engine::Vectors> vectors) {

@@ -12,6 +12,7 @@
 #include "engine/generation/embedder.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/loaded_model.h"
+#include "worker/ranking_prompt.h"
 #include "worker/service_threads.h"
 #include "worker/unary_call.h"
 
@@ -34,8 +35,7 @@ class EmbedCall : public UnaryCall {
   absl::Status Submit();
   absl::Status ReadInputs(engine::EmbeddingRequest& request);
   absl::StatusOr<std::vector<int32_t>> ReadInput(int index) const;
-  // The query and this input; `most_tokens` as in ranking_prompt.h.
-  absl::StatusOr<std::vector<int32_t>> ReadDocument(int index, size_t most_tokens) const;
+  absl::StatusOr<RankingTokens> ReadDocument(int index) const;  // the query and this input
   absl::Status Answer(absl::StatusOr<engine::Vectors> vectors);
   void End(const absl::Status& status);
   void OnCancel() override { *cancelled_ = true; }

@@ -27,13 +27,14 @@ class FakeTokenizer : public tokenizer::Tokenizer {
     if (ids.empty() || ids.front() != kBegin) ids.insert(ids.begin(), kBegin);
     return ids;
   }
-  absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const override {
-    std::vector<int32_t> ids = {kBegin};
+  absl::StatusOr<tokenizer::TokenPair> EncodePair(std::string_view first, std::string_view second) const override {
+    tokenizer::TokenPair pair = {.ids = {kBegin}, .second = 0};
     for (std::string_view text : {first, second}) {
-      Append(text, /*parse_special=*/false, ids);
-      ids.push_back(kEnd);
+      pair.second = static_cast<int64_t>(pair.ids.size());
+      Append(text, /*parse_special=*/false, pair.ids);
+      pair.ids.push_back(kEnd);
     }
-    return ids;
+    return pair;
   }
   std::string TokenBytes(int32_t id, bool with_special) const override {
     if (id < kBegin) return std::string(1, static_cast<char>(id));

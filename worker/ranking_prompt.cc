@@ -27,10 +27,14 @@ std::vector<tokenizer::Segment> Fill(std::string_view rest, std::string_view que
   return segments;
 }
 
-absl::StatusOr<std::vector<int32_t>> Encode(const tokenizer::Tokenizer& tokenizer, std::string_view rank_template,
-                                            std::string_view query, std::string_view document) {
-  if (rank_template.empty()) return tokenizer.EncodePair(query, document);
-  return tokenizer.EncodeSegments(Fill(rank_template, query, document));
+absl::StatusOr<RankingTokens> Encode(const tokenizer::Tokenizer& tokenizer, std::string_view rank_template,
+                                     std::string_view query, std::string_view document) {
+  if (rank_template.empty()) {
+    ASSIGN_OR_RETURN(tokenizer::TokenPair pair, tokenizer.EncodePair(query, document));
+    return RankingTokens{std::move(pair.ids), pair.second};
+  }
+  ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer.EncodeSegments(Fill(rank_template, query, document)));
+  return RankingTokens{std::move(ids), std::nullopt};
 }
 
 // The beginning of a character, no later than `at`.
@@ -41,14 +45,13 @@ size_t CharacterBegin(std::string_view text, size_t at) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<int32_t>> RankingPrompt(const tokenizer::Tokenizer& tokenizer,
-                                                   std::string_view rank_template, std::string_view query,
-                                                   std::string_view document, size_t most_tokens) {
-  ASSIGN_OR_RETURN(std::vector<int32_t> ids, Encode(tokenizer, rank_template, query, document));
-  if (most_tokens == 0 || ids.size() <= most_tokens) return ids;
+absl::StatusOr<RankingTokens> RankingPrompt(const tokenizer::Tokenizer& tokenizer, std::string_view rank_template,
+                                            std::string_view query, std::string_view document, size_t most_tokens) {
+  ASSIGN_OR_RETURN(RankingTokens prompt, Encode(tokenizer, rank_template, query, document));
+  if (most_tokens == 0 || prompt.ids.size() <= most_tokens) return prompt;
   // Tokens of a text's end depend on what follows, so that each length is tried as a whole.
-  ASSIGN_OR_RETURN(ids, Encode(tokenizer, rank_template, query, ""));
-  if (ids.size() > most_tokens) return ids;
+  ASSIGN_OR_RETURN(prompt, Encode(tokenizer, rank_template, query, ""));
+  if (prompt.ids.size() > most_tokens) return prompt;
   size_t fits = 0, beyond = std::min(document.size(), most_tokens * kMostBytesPerToken);
   while (beyond - fits > 1) {
     const size_t middle = fits + (beyond - fits) / 2;
@@ -57,15 +60,15 @@ absl::StatusOr<std::vector<int32_t>> RankingPrompt(const tokenizer::Tokenizer& t
       beyond = middle;  // there is no other character between
       continue;
     }
-    ASSIGN_OR_RETURN(std::vector<int32_t> cut, Encode(tokenizer, rank_template, query, document.substr(0, end)));
-    if (cut.size() <= most_tokens) {
+    ASSIGN_OR_RETURN(RankingTokens cut, Encode(tokenizer, rank_template, query, document.substr(0, end)));
+    if (cut.ids.size() <= most_tokens) {
       fits = end;
-      ids = std::move(cut);
+      prompt = std::move(cut);
     } else {
       beyond = end;
     }
   }
-  return ids;
+  return prompt;
 }
 
 }  // namespace inferd::worker

@@ -17,9 +17,13 @@ class RankingPromptTest : public testing::Test {
  protected:
   std::vector<int32_t> Make(std::string_view rank_template, std::string_view query, std::string_view document,
                             size_t most_tokens = 0) {
-    auto ids = RankingPrompt(tokenizer_, rank_template, query, document, most_tokens);
-    EXPECT_TRUE(ids.ok()) << ids.status();
-    return ids.value_or(std::vector<int32_t>());
+    return Prompt(rank_template, query, document, most_tokens).ids;
+  }
+  RankingTokens Prompt(std::string_view rank_template, std::string_view query, std::string_view document,
+                       size_t most_tokens = 0) {
+    auto prompt = RankingPrompt(tokenizer_, rank_template, query, document, most_tokens);
+    EXPECT_TRUE(prompt.ok()) << prompt.status();
+    return prompt.value_or(RankingTokens());
   }
   std::string Text(const std::vector<int32_t>& ids) { return tokenizer_.Decode(ids, /*with_special=*/true); }
 
@@ -28,6 +32,13 @@ class RankingPromptTest : public testing::Test {
 
 TEST_F(RankingPromptTest, IsAPairWithoutATemplate) {
   EXPECT_THAT(Make("", "q", "d"), ElementsAre(kBegin, 'q', kEnd, 'd', kEnd));
+}
+
+TEST_F(RankingPromptTest, TellsWhereTheDocumentOfAPairBegins) {
+  EXPECT_EQ(Prompt("", "query", "document").document, 7);
+  EXPECT_EQ(Prompt("", "query", "document", 9).document, 7) << "cut";
+  EXPECT_EQ(Prompt("", "", "document").document, 2);
+  EXPECT_EQ(Prompt("{query}{document}", "query", "document").document, std::nullopt);
 }
 
 TEST_F(RankingPromptTest, ParsesTheTemplatesTokensAndNoOthers) {

@@ -49,6 +49,7 @@ struct BatchSequence {
   int64_t first_position;
   int64_t row_begin;
   int64_t tokens;
+  int64_t second_text;                // from this position on, tokens have the type 1 instead of 0
   std::span<const PageTable> tables;  // [groups]
   int32_t slot;                       // of recurrent state; -1: none
 };

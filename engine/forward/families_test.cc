@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "config/base/source_folder.h"
 #include "engine/device/factory/device_factory.h"
 #include "engine/forward/forward.h"
+#include "engine/forward/testing_families.h"
 #include "engine/forward/testing_oracles.h"
-#include "engine/gguf/gguf_writer.h"
 
 namespace inferd::forward {
 namespace {
@@ -23,73 +21,13 @@ namespace {
 using device::Device;
 namespace json = boost::json;
 
-const std::filesystem::path kFolder = SourceFolder() / "tests/golden/families";
-
 std::vector<std::string> Families() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kFamilies)) {
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
-}
-
-// The index-th draw of a stream that the tensor's name seeds (FNV-1a), in [-1, 1): splitmix64.
-float Uniform(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return static_cast<float>((z ^ (z >> 31)) >> 40) * 0x1p-23f - 1.0f;
-}
-
-std::string FillTensor(const std::string& name, const std::vector<uint64_t>& dims) {
-  uint64_t seed = 0xCBF29CE484222325u, n = 1;
-  for (const char byte : name) seed = (seed ^ static_cast<uint8_t>(byte)) * 0x100000001B3u;
-  for (uint64_t dim : dims) n *= dim;
-  const float root = 2.0f / std::sqrt(static_cast<float>(dims[0]));
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
-  std::vector<float> values(n);
-  for (uint64_t i = 0; i < n; ++i) {
-    const float u = Uniform(seed, i);
-    values[i] = has(".ssm_a")                     ? -std::abs(u) - 0.125f
-                : name.ends_with(".bias")         ? 0.25f * u
-                : dims.size() == 1 || has("norm") ? 1.0f + 0.25f * u
-                : name.starts_with("token_embd")  ? u
-                                                  : u * root;
-  }
-  return {reinterpret_cast<const char*>(values.data()), n * sizeof(float)};
-}
-
-void AddKey(gguf::GgufWriter& writer, std::string_view key, const json::value& value) {
-  if (value.is_bool()) {
-    writer.Add(key, value.get_bool());
-  } else if (value.is_double()) {
-    writer.Add(key, static_cast<float>(value.get_double()));
-  } else if (value.is_array() && value.get_array().front().is_double()) {
-    const auto values = json::value_to<std::vector<float>>(value);
-    writer.Add(key, std::span<const float>(values));
-  } else if (value.is_array()) {
-    const auto values = json::value_to<std::vector<int32_t>>(value);
-    writer.Add(key, std::span<const int32_t>(values));
-  } else {
-    writer.Add(key, value.to_number<uint32_t>());
-  }
-}
-
-std::string MakeFile(const json::value& golden) {
-  gguf::GgufWriter writer;
-  const std::string architecture(golden.at("architecture").as_string());
-  writer.Add("general.architecture", std::string_view(architecture));
-  if (architecture.find("bert") != std::string::npos) writer.Add("tokenizer.ggml.token_type_count", uint32_t{2});
-  for (const auto& [key, value] : golden.at("keys").as_object()) AddKey(writer, key, value);
-  std::vector<std::string> data;
-  for (const json::value& tensor : golden.at("tensors").as_array()) {
-    const std::string name(tensor.at(0).as_string());
-    const auto dims = json::value_to<std::vector<uint64_t>>(tensor.at(1));
-    writer.AddTensor(name, kernels::TensorType::kF32, dims);
-    data.push_back(FillTensor(name, dims));
-  }
-  return writer.ToBytes(data);
 }
 
 // With `first_layers`, so many of the layers are on one device, the others on a second one.
@@ -107,7 +45,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(std::shared_ptr<const
 
 class Family : public testing::TestWithParam<std::string> {
  protected:
-  Family() : golden_(json::parse(ReadFile((kFolder / (GetParam() + ".json")).string()))), bytes_(MakeFile(golden_)) {
+  Family() : golden_(json::parse(ReadFile((kFamilies / (GetParam() + ".json")).string()))), bytes_(MakeFile(golden_)) {
     tokens_ = json::value_to<std::vector<int32_t>>(golden_.at("tokens"));
   }
 
@@ -173,7 +111,7 @@ TEST(FamilyKeys, AreRefusedByNameWhereTheyDoNotFit) {
         Case{"gemma4", "gemma4.attention.sliding_window_pattern", "[1,0,1,1,1,0]", "shared_kv_layers"},
         Case{"apertus", "xielu.alpha_n", "[0.5]", "xielu.alpha_n: 1 elements, expected one for each of 2"},
         Case{"grok", "grok.expert_count", "0", "grok.expert_count: 0 or missing, expected experts"}}) {
-    json::value golden = json::parse(ReadFile((kFolder / (std::string(c.family) + ".json")).string()));
+    json::value golden = json::parse(ReadFile((kFamilies / (std::string(c.family) + ".json")).string()));
     golden.at("keys").as_object()[c.key] = json::parse(c.value);
     const std::string bytes = MakeFile(golden);
     const auto file = gguf::GgufFile::Parse({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "x.gguf");

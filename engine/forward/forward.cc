@@ -60,6 +60,7 @@ absl::StatusOr<GatheredBatch> Gather(Device& device, std::span<const SequenceSte
                                .first_position = step.sequence->length(),
                                .row_begin = row,
                                .tokens = tokens,
+                               .second_text = step.second_text,
                                .tables = std::span(batch.tables).last(groups),
                                .slot = step.sequence->slot()});
     batch.tokens.insert(batch.tokens.end(), step.tokens.begin(), step.tokens.end());

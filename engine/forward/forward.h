@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,11 +23,14 @@ namespace inferd::forward {
 
 enum class Rows : uint8_t { kNone, kLast, kAll };
 
+constexpr int64_t kOneText = std::numeric_limits<int64_t>::max();
+
 struct SequenceStep {
   cache::Sequence* sequence;        // tokens.size() are reserved after its length(); no sequence occurs twice
   std::span<const int32_t> tokens;  // at positions length(), length() + 1, ...; each below vocabulary_size
   Rows wanted = Rows::kNone;        // which of these tokens' results are asked for
   int64_t drafts = 0;               // how many of them, at the end, are guesses: they are computed, not committed
+  int64_t second_text = kOneText;   // position from which tokens are of a second text: token type 1, where types exist
 };
 
 // The wanted rows of all steps, in order, until the next call on this device. Logits are made of a few rows at a time,

@@ -11,6 +11,10 @@
 namespace inferd::engine {
 
 absl::Status Validate(const EmbeddingRequest& request, const RequestLimits& limits) {
+  if (!request.second_texts.empty() && request.second_texts.size() != request.inputs.size()) {
+    return InvalidArgument("second_texts: {} places, expected one for each of {} inputs", request.second_texts.size(),
+                           request.inputs.size());
+  }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const std::vector<int32_t>& tokens = request.inputs[i];
     if (tokens.empty()) return InvalidArgument("inputs[{}]: it has no tokens, expected at least 1", i);

@@ -33,6 +33,8 @@ using Vectors = std::vector<std::vector<float>>;
 
 struct EmbeddingRequest {
   std::vector<std::vector<int32_t>> inputs;  // token ids, none empty
+  // Index of the second text's first token in each input, or forward::kOneText. Empty: each is one text.
+  std::vector<int64_t> second_texts;
   scheduler::Priority priority = scheduler::Priority::kNormal;
   std::optional<MonotonicTime> deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;       // may be nullptr
@@ -89,6 +91,9 @@ class Embedder {
 
     bool open() const { return first_open < inputs.size() && inputs[first_open].sequence != nullptr; }
     int64_t tokens_of(size_t input) const { return static_cast<int64_t>(request.inputs[input].size()); }
+    int64_t second_text_of(size_t input) const {
+      return request.second_texts.empty() ? forward::kOneText : request.second_texts[input];
+    }
     // In the order of turns, and among those that hold pages.
     int TurnPriority(MonotonicTime now) const { return AgedPriority(last_served, now); }
     int PagePriority(MonotonicTime now) const { return AgedPriority(last_answer, now); }

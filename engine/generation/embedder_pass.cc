@@ -193,7 +193,8 @@ absl::Status Embedder::RunPass(const std::vector<Part>& parts, MonotonicTime now
     steps.push_back(
         {.sequence = input.sequence.get(),
          .tokens = tokens.subspan(static_cast<size_t>(input.sequence->length()), static_cast<size_t>(part.tokens)),
-         .wanted = PoolsLastToken() ? forward::Rows::kLast : forward::Rows::kAll});
+         .wanted = PoolsLastToken() ? forward::Rows::kLast : forward::Rows::kAll,
+         .second_text = part.job->second_text_of(part.input)});
   }
   ASSIGN_OR_RETURN(forward::ForwardResult result, forward::ForwardHidden(device_, steps));
   // The rows are the device's until the next pass, and pooling may use the device: take them all first.

@@ -173,7 +173,7 @@ struct DecoderSpec {
   bool norm_weights_required = true;             // false: norms without a tensor are plain
   bool embedding_norm = false;                   // token_embd_norm
   bool learned_positions = false;                // position_embd
-  int64_t token_types = 0;                       // rows of token_types, of which all tokens take the first; 0: none
+  int64_t token_types = 0;                       // rows of token_types: the second is a second text's; 0: none
   float embedding_scale = 1, residual_scale = 1, logit_scale = 1;
   float logit_soft_cap = 0;
   int64_t layer_input_width = 0;  // > 0: each layer adds a branch that reads an embedding of the token for that layer

@@ -30,6 +30,12 @@ struct Segment {
   bool trusted;
 };
 
+// Two texts as one sequence of tokens.
+struct TokenPair {
+  std::vector<int32_t> ids;
+  int64_t second;  // index of the second text's first token
+};
+
 class Tokenizer {
  public:
   // Keeps views into the file, which must outlive the tokenizer.
@@ -44,7 +50,7 @@ class Tokenizer {
   virtual absl::StatusOr<std::vector<int32_t>> EncodeSegments(std::span<const Segment> segments) const = 0;
   // Two texts for a model that compares them: BOS, first, EOS, separator, second, EOS, each of these marks as the file
   // says. Special tokens are not parsed.
-  virtual absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const = 0;
+  virtual absl::StatusOr<TokenPair> EncodePair(std::string_view first, std::string_view second) const = 0;
 
   // No text of so many bytes has fewer tokens, so that what is far too long need not be encoded. 0: nothing is known,
   // since the family drops or joins what it cannot spell.

@@ -297,21 +297,23 @@ TEST(Pairs, HaveTheMarksThatTheFileAsksFor) {
   bert.AddSpecialId("seperator", bert.Add("[SEP]", TokenKind::kControl));
   bert.AddSpecialId("unknown", bert.Add("[UNK]", TokenKind::kControl));
   const int32_t a = bert.Add("▁a"), b = bert.Add("▁b");
-  EXPECT_THAT(*Make(bert.data())->EncodePair("a a", "b [SEP]"), ElementsAre(0, a, a, 1, b, 2, 2, 2, 1));
+  const TokenPair pair = *Make(bert.data())->EncodePair("a a", "b [SEP]");
+  EXPECT_THAT(pair.ids, ElementsAre(0, a, a, 1, b, 2, 2, 2, 1));
+  EXPECT_EQ(pair.second, 4);
 
   TestVocabulary pieces = SentencePairVocabulary();
   constexpr int32_t kPieceBos = 1, kPieceEos = 2, kPieceHello = 263;
   VocabularyData data = pieces.data();
   data.add_bos = data.add_eos = true;
   const Ids one = {kPieceBos, kPieceHello, kPieceEos, kPieceHello, kPieceEos};
-  EXPECT_EQ(*Make(data)->EncodePair("hello", "hello"), one);
+  EXPECT_EQ(Make(data)->EncodePair("hello", "hello")->ids, one);
   pieces.AddSpecialId("seperator", kPieceEos);
   data = pieces.data();
   data.add_bos = data.add_eos = true;
-  EXPECT_THAT(*Make(data)->EncodePair("hello", "hello"),
+  EXPECT_THAT(Make(data)->EncodePair("hello", "hello")->ids,
               ElementsAre(kPieceBos, kPieceHello, kPieceEos, kPieceEos, kPieceHello, kPieceEos));
   data.add_separator = false;
-  EXPECT_EQ(*Make(data)->EncodePair("hello", "hello"), one);
+  EXPECT_EQ(Make(data)->EncodePair("hello", "hello")->ids, one);
   EXPECT_NE(Make(data)->fingerprint(), Make(pieces.data())->fingerprint());
 }
 

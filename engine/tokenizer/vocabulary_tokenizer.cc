@@ -55,13 +55,14 @@ class VocabularyTokenizer final : public Tokenizer {
     return EncodeText(text, trusted, /*add_bos=*/true);
   }
 
-  absl::StatusOr<std::vector<int32_t>> EncodePair(std::string_view first, std::string_view second) const override {
+  absl::StatusOr<TokenPair> EncodePair(std::string_view first, std::string_view second) const override {
     ASSIGN_OR_RETURN(std::vector<int32_t> ids, Encode(first, {.add_special = true}));
     if (adds_separator_) ids.push_back(*vocabulary_->separator());
+    const auto second_begin = static_cast<int64_t>(ids.size());
     ASSIGN_OR_RETURN(const std::vector<int32_t> rest, Encode(second, {}));
     ids.insert(ids.end(), rest.begin(), rest.end());
     if (adds_eos_) ids.push_back(*ending_);
-    return ids;
+    return TokenPair{std::move(ids), second_begin};
   }
 
   int64_t FewestTokens(size_t text_bytes) const override {

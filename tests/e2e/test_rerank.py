@@ -1,14 +1,16 @@
 """Ranking models over HTTP and gRPC: what clients of Jina, Cohere, vLLM and llama-server send, and scores that are computed
 again from the same models' hidden states."""
+import json
 import math
 import os
 import pathlib
+import subprocess
 
 import gguf
 import grpc
 import numpy as np
 import pytest
-from daemon import Daemon
+from daemon import BIN, Daemon
 
 ARCHS = pathlib.Path(os.environ.get("INFERD_TEST_ARCHS", os.path.expanduser("~/.cache/inferd/archs")))
 pytestmark = pytest.mark.skipif(not (ARCHS / "bert.gguf").exists(), reason="the oracles' small models are not on this machine")
@@ -18,7 +20,8 @@ DOCUMENTS = ["The sea is wide.", "Bread needs flour, water and salt.", "How to b
 
 
 def rewrite(source, path, changes, tensors=None):
-    """A model file with other metadata and more tensors ([rows][columns] f32)."""
+    """A model file with other metadata, and other or more tensors ([rows][columns] f32)."""
+    tensors = tensors or {}
     reader = gguf.GGUFReader(source)
     fields = {name: field for name, field in reader.fields.items() if not name.startswith("GGUF.") and name not in changes}
     writer = gguf.GGUFWriter(path, fields.pop("general.architecture").contents())
@@ -28,9 +31,9 @@ def rewrite(source, path, changes, tensors=None):
         kind = {bool: "BOOL", int: "UINT32", str: "STRING", list: "ARRAY"}[type(value)]
         element = (gguf.GGUFValueType.STRING if isinstance(value[0], str) else gguf.GGUFValueType.INT32) if kind == "ARRAY" else None
         writer.add_key_value(name, value, gguf.GGUFValueType[kind], element)
-    for tensor in reader.tensors:
+    for tensor in (tensor for tensor in reader.tensors if tensor.name not in tensors):
         writer.add_tensor(tensor.name, np.array(tensor.data), raw_dtype=tensor.tensor_type)
-    for name, values in (tensors or {}).items():
+    for name, values in tensors.items():
         writer.add_tensor(name, values.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -52,12 +55,27 @@ def heads():
             "decoder": {"cls.output.weight": random(5, 2, width)}}
 
 
+def second_text_in_positions(source, begin):
+    """The encoder's position embeddings with what tells a second text at `begin` from a first one: its type, which is row 1."""
+    tensors = {tensor.name: np.array(tensor.data) for tensor in gguf.GGUFReader(source).tensors}
+    positions, types = tensors["position_embd.weight"], tensors["token_types.weight"]
+    positions[begin:] += types[1] - types[0]
+    return {"position_embd.weight": positions}
+
+
+def token_count(source, text):
+    shown = subprocess.run([BIN / "inferd-model", "tokenize", source, "--text", text, "--json", "--no-special"], check=True,
+                           capture_output=True, text=True).stdout
+    return len(json.loads(shown)["tokens"])
+
+
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory, heads):
     folder = tmp_path_factory.mktemp("rank")
     ends = {"tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_eos_token": True}
     models = [rewrite(ARCHS / "bert.gguf", folder / "encoder.gguf", {"bert.pooling_type": RANK, **ends}, heads["encoder"]),
-              rewrite(ARCHS / "bert.gguf", folder / "encoder-states.gguf", {"bert.pooling_type": CLS, **ends}),
+              rewrite(ARCHS / "bert.gguf", folder / "encoder-states.gguf", {"bert.pooling_type": CLS, **ends},
+                      second_text_in_positions(ARCHS / "bert.gguf", token_count(ARCHS / "bert.gguf", "bake bread") + 2)),
               rewrite(ARCHS / "qwen3.gguf", folder / "decoder.gguf",
                       {"qwen3.pooling_type": RANK, "qwen3.classifier.output_labels": ["yes", "no"],
                        "tokenizer.chat_template.rerank": TEMPLATE}, heads["decoder"]),

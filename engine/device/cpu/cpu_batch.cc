@@ -18,6 +18,7 @@ CpuBatch::CpuBatch(const cache::HostPageMemory& memory, const cache::CacheLayout
       group_of_(GroupsOf(layout)),
       groups_(layout.groups.size()),
       positions_(most_rows),
+      token_types_(most_rows),
       addresses_(group_of_.size()) {}
 
 void CpuBatch::Begin(const Batch& batch) {
@@ -29,7 +30,10 @@ void CpuBatch::Begin(const Batch& batch) {
       const int64_t position = sequence.first_position + done;
       const int64_t tokens = std::min(sequence.tokens - done, kWriteTokens - position % kWriteTokens);
       runs_.push_back({&sequence, sequence.row_begin + done, tokens, position});
-      for (int64_t i = 0; i < tokens; ++i) positions_[sequence.row_begin + done + i] = position + i;
+      for (int64_t i = 0; i < tokens; ++i) {
+        positions_[sequence.row_begin + done + i] = position + i;
+        token_types_[sequence.row_begin + done + i] = position + i < sequence.second_text ? 0 : 1;
+      }
       done += tokens;
     }
   }

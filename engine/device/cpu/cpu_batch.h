@@ -30,6 +30,7 @@ class CpuBatch {
   int64_t rows() const { return rows_; }
   int32_t token(int64_t row) const { return batch_.tokens[static_cast<size_t>(row)]; }
   int64_t position(int64_t row) const { return positions_[static_cast<size_t>(row)]; }
+  int64_t token_type(int64_t row) const { return token_types_[static_cast<size_t>(row)]; }
   std::span<const BatchSequence> sequences() const { return batch_.sequences; }
   std::span<const Run> runs() const { return runs_; }
 
@@ -47,7 +48,8 @@ class CpuBatch {
   const size_t groups_;
   Batch batch_;
   int64_t rows_ = 0;
-  std::vector<int64_t> positions_;  // [rows]
+  std::vector<int64_t> positions_;    // [rows]
+  std::vector<int64_t> token_types_;  // [rows]
   std::vector<Run> runs_;
   std::vector<std::vector<void*>> addresses_;  // [layers] of all sequences' pages
   std::vector<int64_t> first_page_;            // [sequences][groups] of a sequence among them

@@ -1,5 +1,7 @@
 #include "engine/device/cpu/embedding.h"
 
+#include <algorithm>
+
 namespace inferd::device {
 
 void Embedding::ReadRow(const model::Linear& table, int64_t index, float* out) const {
@@ -14,7 +16,7 @@ void Embedding::Run() {
     ReadRow(weights_.embedding, batch_.token(row), x);
     if (spec_.embedding_scale != 1) k_.scale(x, spec_.embedding_scale, width, x);
     if (weights_.token_types) {
-      ReadRow(weights_.token_types, 0, other);
+      ReadRow(weights_.token_types, std::min(batch_.token_type(row), spec_.token_types - 1), other);
       k_.add(x, other, width, x);
     }
     if (weights_.positions) {
