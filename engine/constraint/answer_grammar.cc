@@ -16,6 +16,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr uint32_t kMostBlank = 8;
+constexpr uint32_t kMostIdDigits = 3;  // of calls that are numbered
+constexpr uint32_t kIdLetters = 10;    // of ids that are made up
 constexpr size_t kMostTools = 128;
 constexpr int kDeepestTools = 100;
 
@@ -24,11 +26,29 @@ bool IsStrict(const json::object& function) {
   return strict != nullptr && *strict == true;
 }
 
+ByteSet Digits() {
+  ByteSet digits;
+  for (unsigned char digit = '0'; digit <= '9'; ++digit) digits.set(digit);
+  return digits;
+}
+
 }  // namespace
 
+std::optional<int32_t> AnswerGrammar::TokenWithin(std::string_view spelling) const {
+  const std::string_view token = format_.calls != nullptr ? format_.calls->parameters.token : "";
+  if (token.empty() || spelling.find(token) == spelling.npos) return std::nullopt;
+  return find_control_(token);
+}
+
 ExprId AnswerGrammar::Mark(std::string_view spelling) {
-  const std::optional<int32_t> control = find_control_(spelling);
-  return control ? grammar_.Marker(*control) : grammar_.Literal(spelling);
+  if (spelling.empty()) return grammar_.Empty();
+  if (const std::optional<int32_t> control = find_control_(spelling)) return grammar_.Marker(*control);
+  const std::optional<int32_t> token = TokenWithin(spelling);
+  if (!token) return grammar_.Literal(spelling);
+  const std::string_view text = format_.calls->parameters.token;
+  const size_t at = spelling.find(text);
+  return grammar_.Sequence({grammar_.Literal(spelling.substr(0, at)), grammar_.Marker(*token),
+                            grammar_.Literal(spelling.substr(at + text.size()))});
 }
 
 ExprId AnswerGrammar::Blank() {
@@ -43,7 +63,8 @@ ExprId AnswerGrammar::Until(std::string_view mark) {
 }
 
 ExprId AnswerGrammar::TextOrMarked(std::string_view mark, ExprId rest) {
-  if (find_control_(mark)) {
+  // The text has no control tokens, so that what such a mark begins with may be text, too.
+  if (find_control_(mark) || TokenWithin(mark)) {
     return grammar_.Sequence(
         {grammar_.Star(grammar_.Chars(CharSet::Any())), grammar_.Optional(grammar_.Sequence({Mark(mark), rest}))});
   }
@@ -220,20 +241,39 @@ absl::StatusOr<ExprId> AnswerGrammar::Call(const Tool& tool) {
                               Mark("<|message|>"), arguments});
   }
   switch (format_.calls->body) {
-    case output::CallBody::kJson: {
-      ASSIGN_OR_RETURN(const ExprId arguments, Arguments(tool));
-      const ExprId name = json_.Member(grammar_.Literal("\"name\""), json_.Literal(json::value(tool.name)));
-      const ExprId key = grammar_.Literal(fmt::format("\"{}\"", format_.calls->arguments_key));
-      return grammar_.Sequence({grammar_.Byte('{'), json_.Space(), name, json_.Comma(), json_.Member(key, arguments),
-                                json_.Space(), grammar_.Byte('}')});
-    }
+    case output::CallBody::kJson:
+    case output::CallBody::kKeyedJson:
+      return JsonCall(tool);
     case output::CallBody::kNamedJson:
       return NamedCall(tool);
-    case output::CallBody::kFunctions:
-    case output::CallBody::kArguments:
+    case output::CallBody::kParameters:
       return ParametersByThemselves(tool);
+    case output::CallBody::kPython:
+      return PythonCall(tool);
+    case output::CallBody::kGemma:
+      return GemmaCall(tool);
   }
   return grammar_.Nothing();
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::JsonCall(const Tool& tool) {
+  const output::CallSyntax& syntax = *format_.calls;
+  ASSIGN_OR_RETURN(const ExprId arguments, Arguments(tool));
+  const auto key = [&](std::string_view text) { return grammar_.Literal(fmt::format("\"{}\"", text)); };
+  std::vector<ExprId> parts = {grammar_.Byte('{'), json_.Space()};
+  if (syntax.body == output::CallBody::kKeyedJson) {
+    parts.push_back(json_.Member(json_.Literal(json::value(tool.name)), arguments));
+  } else {
+    if (!syntax.id_key.empty()) {
+      const ExprId id = grammar_.Sequence(
+          {grammar_.Byte('"'), grammar_.Repeat(grammar_.Bytes(Digits()), 1, kMostIdDigits), grammar_.Byte('"')});
+      parts.insert(parts.end(), {json_.Member(key(syntax.id_key), id), json_.Comma()});
+    }
+    const ExprId name = json_.Member(key(syntax.name_key), json_.Literal(json::value(tool.name)));
+    parts.insert(parts.end(), {name, json_.Comma(), json_.Member(key(syntax.arguments_key), arguments)});
+  }
+  parts.insert(parts.end(), {json_.Space(), grammar_.Byte('}')});
+  return grammar_.Sequence(std::move(parts));
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::NamedCall(const Tool& tool) {
@@ -241,10 +281,14 @@ absl::StatusOr<ExprId> AnswerGrammar::NamedCall(const Tool& tool) {
   ASSIGN_OR_RETURN(const ExprId arguments, Arguments(tool));
   const ExprId name_end = Mark(syntax.name_end);
   if (syntax.name == "kimi") {
-    ByteSet digits;
-    for (unsigned char digit = '0'; digit <= '9'; ++digit) digits.set(digit);
     return grammar_.Sequence({grammar_.Literal("functions." + tool.name + ":"),
-                              grammar_.Repeat(grammar_.Bytes(digits), 1, 3), name_end, arguments});
+                              grammar_.Repeat(grammar_.Bytes(Digits()), 1, kMostIdDigits), name_end, arguments});
+  }
+  if (!syntax.id_end.empty()) {
+    ByteSet letters = Digits();
+    for (unsigned char letter = 'a'; letter <= 'z'; ++letter) letters.set(letter);
+    return grammar_.Sequence({grammar_.Repeat(grammar_.Bytes(letters), kIdLetters, kIdLetters), Mark(syntax.id_end),
+                              grammar_.Literal(tool.name), name_end, arguments});
   }
   const ExprId plain = grammar_.Sequence({grammar_.Literal(tool.name), name_end, arguments});
   if (syntax.name != "deepseek") return plain;
@@ -275,19 +319,24 @@ ExprId AnswerGrammar::MarkedCalls(ExprId call, bool parallel, bool opened) {
     return done ? rest : grammar_.Sequence({Mark(mark), rest});
   };
   if (syntax.writes_bare) return open(opened, syntax.open, call);
-  if (syntax.close.empty() && syntax.body == output::CallBody::kJson) {
+  const ExprId line = grammar_.Optional(grammar_.Byte('\n'));
+  if (syntax.several == output::Several::kList) {
     const ExprId list = grammar_.Sequence(
         {grammar_.Byte('['), json_.Space(), more(call, json_.Comma(), call), json_.Space(), grammar_.Byte(']')});
-    return open(opened, syntax.open, grammar_.Sequence({grammar_.Optional(grammar_.Byte(' ')), list}));
+    const ExprId blank = grammar_.Optional(grammar_.Byte(' '));
+    return open(opened, syntax.open, grammar_.Sequence({blank, list, Mark(syntax.close)}));
   }
-  const ExprId line = grammar_.Optional(grammar_.Byte('\n'));
+  if (syntax.several == output::Several::kLines) {
+    const ExprId calls = grammar_.Sequence({line, more(call, line, call), line, Mark(syntax.close)});
+    return open(opened, syntax.open, calls);
+  }
   ExprId body = call;
   if (syntax.body == output::CallBody::kJson) body = grammar_.Sequence({line, call, line});
-  if (!syntax.close.empty()) body = grammar_.Sequence({body, Mark(syntax.close)});
-  body = grammar_.Named("call body", body);
+  body = grammar_.Named("call body", grammar_.Sequence({body, Mark(syntax.close)}));
   const ExprId marked = open(false, syntax.open, body);
   if (syntax.list_begin.empty()) return more(open(opened, syntax.open, body), line, marked);
-  return open(opened, syntax.list_begin, grammar_.Sequence({more(marked, line, marked), Mark(syntax.list_end)}));
+  return open(opened, syntax.list_begin,
+              grammar_.Sequence({line, more(marked, line, marked), line, Mark(syntax.list_end)}));
 }
 
 bool AsksForStrictCalls(std::string_view tools_json) {

@@ -66,6 +66,8 @@ class AnswerGrammar {
   };
 
   ExprId Mark(std::string_view spelling);
+  // The control token within the form's marks, if this spelling has it and the vocabulary, too.
+  std::optional<int32_t> TokenWithin(std::string_view spelling) const;
   // Any text up to the first mark, and the mark.
   ExprId Until(std::string_view mark);
   ExprId Blank();
@@ -84,9 +86,17 @@ class AnswerGrammar {
   absl::StatusOr<ExprId> Arguments(const Tool& tool);
   // Of a schema at `place`.
   absl::StatusOr<ExprId> Schema(const boost::json::value& schema, const std::string& place, Grammar& grammar);
+  absl::StatusOr<ExprId> JsonCall(const Tool& tool);
   absl::StatusOr<ExprId> NamedCall(const Tool& tool);
   // Of call_parameters.cc.
   absl::StatusOr<ExprId> ParametersByThemselves(const Tool& tool);
+  absl::StatusOr<ExprId> PythonCall(const Tool& tool);
+  absl::StatusOr<ExprId> GemmaCall(const Tool& tool);
+  // Whether a value is written as the text that it is, and not as JSON.
+  bool IsPlainText(const boost::json::value& schema, const boost::json::object& root) const;
+  // `name=value` or alike of each property, with commas between them.
+  using Written = std::function<absl::StatusOr<ExprId>(const std::string& name, const boost::json::value& schema)>;
+  absl::StatusOr<ExprId> WithCommas(const Tool& tool, std::string_view comma, const Written& written);
   absl::StatusOr<ExprId> PlainValue(const boost::json::value& schema, const Tool& tool, std::string_view key,
                                     std::string_view mark);
 

@@ -125,8 +125,9 @@ bool IsStrict(const json::object& function) {
 }
 
 bool WritesParametersByThemselves(const output::AnswerFormat& format) {
-  return format.calls != nullptr &&
-         (format.calls->body == output::CallBody::kFunctions || format.calls->body == output::CallBody::kArguments);
+  if (format.calls == nullptr) return false;
+  const output::CallBody body = format.calls->body;
+  return body == output::CallBody::kParameters || body == output::CallBody::kPython || body == output::CallBody::kGemma;
 }
 
 // Whether it was changed.

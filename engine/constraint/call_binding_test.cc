@@ -29,7 +29,20 @@ constexpr const char* kTemplates[] = {"<tool_call>",
                                       "<|tool_call|>",
                                       "\"parameters\": dictionary",
                                       "<|channel|><|message|>",
-                                      "no form of its own"};
+                                      "no form of its own",
+                                      "｜DSML｜",
+                                      "<minimax:tool_call>",
+                                      "<tool_sep{}>",
+                                      "<function=example_function_name>",
+                                      "<|tool_call:begin|>",
+                                      "<|START_ACTION|>",
+                                      "<|tools_prefix|>",
+                                      "<|tool_call>",
+                                      "<|tool_call_start|>",
+                                      "<|function_call|>",
+                                      "<TOOLCALL>",
+                                      "<tool_calls>[",
+                                      "<tool_calls>"};
 
 constexpr char kTools[] = R"([{"type": "function", "function": {"name": "f", "strict": true, "parameters": {
   "type": "object", "required": ["code", "k", "color", "n", "flag", "maybe", "point", "either"],

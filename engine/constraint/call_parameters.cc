@@ -1,4 +1,4 @@
-// Calls that write each parameter by itself between marks: a string as it is, other values as JSON.
+// Calls that write each parameter by itself: a string as it is, or in the quotes of the form, other values as JSON.
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <utility>
@@ -15,6 +15,8 @@ namespace inferd::constraint {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::string_view kNameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
 bool IsRequired(const json::object& parameters, const json::value& key) {
   const json::value* required = parameters.if_contains("required");
@@ -57,6 +59,17 @@ std::optional<LengthBounds> OnlyLengthOf(const json::value& schema) {
   return bounds;
 }
 
+const json::object& ParametersOf(const json::object* parameters) {
+  static const json::object kNone;
+  return parameters != nullptr ? *parameters : kNone;
+}
+
+absl::Status CheckParameters(const json::object* parameters, const std::string& place) {
+  const std::string keyword = KeywordBeyondParameters(ParametersOf(parameters));
+  if (keyword.empty()) return absl::OkStatus();
+  return InvalidArgument("{}: at #: keyword {} is not supported in this model's form of calls", place, keyword);
+}
+
 ExprId AnyTextWithout(std::string_view mark, Grammar& grammar) {
   Grammar scratch;
   scratch.set_root(scratch.AddRule("value"));
@@ -68,54 +81,100 @@ ExprId AnyTextWithout(std::string_view mark, Grammar& grammar) {
 
 }  // namespace
 
-absl::StatusOr<ExprId> AnswerGrammar::ParametersByThemselves(const Tool& tool) {
+bool AnswerGrammar::IsPlainText(const json::value& schema, const json::object& root) const {
   const output::CallSyntax& syntax = *format_.calls;
-  const bool functions = syntax.body == output::CallBody::kFunctions;
+  const bool null_is_text = syntax.body == output::CallBody::kParameters && syntax.parameters.string_mark.empty();
+  const output::JsonTypes types = output::TypesOfSchema(schema, root);
+  return (null_is_text ? types | output::kJsonNull : types) ==
+         (null_is_text ? output::kJsonString | output::kJsonNull : output::kJsonString);
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::ParametersByThemselves(const Tool& tool) {
+  const output::ParameterMarks& marks = format_.calls->parameters;
+  const bool functions = !marks.function_open.empty();
   const ExprId line = grammar_.Optional(grammar_.Byte('\n'));
-  const json::object none;
-  const json::object& parameters = tool.parameters != nullptr ? *tool.parameters : none;
-  if (const std::string keyword = KeywordBeyondParameters(parameters); !keyword.empty()) {
-    return InvalidArgument("{}: at #: keyword {} is not supported in this model's form of calls", tool.place, keyword);
-  }
+  RETURN_IF_ERROR(CheckParameters(tool.parameters, tool.place));
+  const json::object& parameters = ParametersOf(tool.parameters);
   std::vector<ExprId> parts;
   if (functions) {
-    parts = {line, grammar_.Literal("<function=" + tool.name + ">\n")};
+    parts = {line, Mark(marks.function_open), grammar_.Literal(tool.name), Mark(marks.name_end), grammar_.Byte('\n')};
   } else {
-    parts = {grammar_.Literal(tool.name), line};
+    parts = {grammar_.Literal(tool.name), Mark(marks.name_end), line};
   }
   for (const auto& [key, schema] : PropertiesOf(parameters)) {
     const std::string name(key.data(), key.size());
-    if (name.find_first_of("<>\n") != name.npos) {
+    if (name.find_first_of("<>\n\"") != name.npos) {
       return InvalidArgument("{}.properties: {} has a character that this model's form of calls cannot write",
                              tool.place, name);
     }
-    ASSIGN_OR_RETURN(const ExprId value, PlainValue(schema, tool, name, functions ? "</parameter>" : "</arg_value>"));
-    std::vector<ExprId> part;
-    if (functions) {
-      const char* own_line = syntax.own_lines ? "\n" : "";
-      part = {grammar_.Literal(fmt::format("<parameter={}>{}", name, own_line)), value,
-              grammar_.Literal(fmt::format("{}</parameter>\n", own_line))};
-    } else {
-      part = {Mark("<arg_key>"),    grammar_.Literal(name),
-              Mark("</arg_key>"),   line,
-              Mark("<arg_value>"),  value,
-              Mark("</arg_value>"), line};
-    }
-    const ExprId written = grammar_.Sequence(std::move(part));
+    ASSIGN_OR_RETURN(const ExprId value, PlainValue(schema, tool, name, marks.value_close));
+    const std::string_view type = IsPlainText(schema, parameters) ? marks.string_mark : marks.json_mark;
+    const ExprId own_line = marks.own_lines ? grammar_.Byte('\n') : grammar_.Empty();
+    const ExprId written =
+        grammar_.Sequence({Mark(marks.key_open), grammar_.Literal(name), Mark(marks.key_close),
+                           functions ? grammar_.Literal(type) : line, Mark(marks.value_open), own_line, value, own_line,
+                           Mark(marks.value_close), functions ? grammar_.Byte('\n') : line});
     parts.push_back(IsRequired(parameters, json::value(key)) ? written : grammar_.Optional(written));
   }
-  if (functions) parts.insert(parts.end(), {grammar_.Literal("</function>"), line});
+  if (functions) parts.insert(parts.end(), {Mark(marks.function_close), line});
   return grammar_.Sequence(std::move(parts));
+}
+
+// Values are JSON, which Python reads but for three constants; the answer parser knows both.
+absl::StatusOr<ExprId> AnswerGrammar::PythonCall(const Tool& tool) {
+  ASSIGN_OR_RETURN(
+      const ExprId arguments,
+      WithCommas(tool, ", ", [&](const std::string& name, const json::value& schema) -> absl::StatusOr<ExprId> {
+        ASSIGN_OR_RETURN(const ExprId value, Schema(WithDefinitions(schema, *tool.parameters),
+                                                    fmt::format("{}.properties.{}", tool.place, name), grammar_));
+        return grammar_.Sequence({grammar_.Literal(name + "="), value});
+      }));
+  return grammar_.Sequence({grammar_.Literal(tool.name + "("), arguments, grammar_.Byte(')')});
+}
+
+absl::StatusOr<ExprId> AnswerGrammar::GemmaCall(const Tool& tool) {
+  const ExprId quote = Mark(output::kGemmaQuote);
+  ASSIGN_OR_RETURN(
+      const ExprId arguments,
+      WithCommas(tool, ",", [&](const std::string& name, const json::value& schema) -> absl::StatusOr<ExprId> {
+        ASSIGN_OR_RETURN(ExprId value, PlainValue(schema, tool, name, output::kGemmaQuote));
+        if (IsPlainText(schema, *tool.parameters)) value = grammar_.Sequence({quote, value, quote});
+        return grammar_.Sequence({grammar_.Literal(name + ":"), value});
+      }));
+  return grammar_.Sequence({grammar_.Literal("call:" + tool.name + "{"), arguments, grammar_.Byte('}')});
+}
+
+// Two expressions for what follows a property, built from the last one on: after a property, and where none came yet.
+absl::StatusOr<ExprId> AnswerGrammar::WithCommas(const Tool& tool, std::string_view comma, const Written& written) {
+  RETURN_IF_ERROR(CheckParameters(tool.parameters, tool.place));
+  const json::object& parameters = ParametersOf(tool.parameters);
+  const json::object properties = PropertiesOf(parameters);
+  std::vector<std::pair<ExprId, bool>> parts;  // and whether it must be there
+  for (const auto& [key, schema] : properties) {
+    const std::string name(key.data(), key.size());
+    if (name.find_first_not_of(kNameBytes) != name.npos) {
+      return InvalidArgument("{}.properties: {} has a character that this model's form of calls cannot write",
+                             tool.place, name);
+    }
+    ASSIGN_OR_RETURN(const ExprId one, written(name, schema));
+    parts.emplace_back(grammar_.Named("parameter", one), IsRequired(parameters, json::value(key)));
+  }
+  ExprId after = grammar_.Empty(), first = grammar_.Empty();
+  for (; !parts.empty(); parts.pop_back()) {
+    const auto [one, required] = parts.back();
+    const ExprId here = grammar_.Sequence({one, after}),
+                 next = grammar_.Sequence({grammar_.Literal(comma), one, after});
+    after = grammar_.Named("parameters", required ? next : grammar_.Choice({next, after}));
+    first = grammar_.Named("parameters", required ? here : grammar_.Choice({here, first}));
+  }
+  return first;
 }
 
 absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, const Tool& tool, std::string_view key,
                                                  std::string_view mark) {
   const std::string place = fmt::format("{}.properties.{}", tool.place, key);
   const json::value whole = WithDefinitions(schema, *tool.parameters);
-  const output::JsonTypes types = output::TypesOfSchema(schema, *tool.parameters);
-  if ((types | output::kJsonNull) != (output::kJsonString | output::kJsonNull)) {
-    return Schema(whole, place, grammar_);
-  }
+  if (!IsPlainText(schema, *tool.parameters)) return Schema(whole, place, grammar_);
   Grammar scratch;
   ASSIGN_OR_RETURN(const ExprId value, Schema(whole, place, scratch));
   scratch.set_root(scratch.AddRule("value"));

@@ -84,6 +84,7 @@ class AnswerParser final : public OutputParser, private CallSink {
   void Enter(State state) {
     state_ = state;
     trims_ = true;
+    label_expected_ = state == State::kReasoning && !options_.in_reasoning && !options_.format.reasoning_label.empty();
     reader_.reset();
     raw_.clear();
   }
@@ -113,6 +114,7 @@ class AnswerParser final : public OutputParser, private CallSink {
 
   // Gives the text before the next mark, or all that cannot belong to one. Whitespace waits for what comes behind it.
   bool StepText() {
+    if (!TakeLabel()) return false;
     size_t found = held_.npos;
     Mark next{};
     size_t kept = 0;
@@ -135,6 +137,16 @@ class AnswerParser final : public OutputParser, private CallSink {
     }
     held_.erase(0, found + next.text.size());
     Enter(next.next);
+    return true;
+  }
+
+  // False: what is held may become the label of the reasoning.
+  bool TakeLabel() {
+    if (!label_expected_ || held_.empty()) return true;
+    const std::string_view label = options_.format.reasoning_label;
+    if (held_.size() < label.size() && label.starts_with(held_)) return false;
+    label_expected_ = false;
+    if (held_.starts_with(label)) held_.erase(0, label.size());
     return true;
   }
 
@@ -231,6 +243,7 @@ class AnswerParser final : public OutputParser, private CallSink {
   std::string held_;                    // text that is not decided yet
   std::unique_ptr<CallReader> reader_;  // of the call that the text is in, or may be in
   std::string raw_;                     // what it has read and told nothing of
+  bool label_expected_ = false;         // the reasoning has just begun
   bool trims_ = false;                  // whitespace at the start of the text is dropped
   bool started_ = false;                // some content or reasoning was given
   uint32_t calls_ = 0, complete_calls_ = 0;

@@ -26,7 +26,20 @@ constexpr std::string_view kTemplates[] = {"no calls",
                                            "\"parameters\": dictionary",
                                            "<|channel|><|message|>",
                                            "<function=example_function_name><seed:tool_call>",
-                                           ""};
+                                           "",
+                                           "｜DSML｜",
+                                           "<minimax:tool_call>",
+                                           "<tool_sep{}><think{}>",
+                                           "<function=example_function_name>",
+                                           "<|tool_call:begin|>",
+                                           "<|START_ACTION|><|START_THINKING|><|END_THINKING|>",
+                                           "<|tools_prefix|><|inner_prefix|><|inner_suffix|>",
+                                           "<|tool_call><|channel><channel|>",
+                                           "<|tool_call_start|>",
+                                           "<|function_call|>",
+                                           "<TOOLCALL>",
+                                           "<tool_calls>[",
+                                           "<tool_calls>"};
 
 constexpr std::string_view kTools = R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
   "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "tags": {"type": "array"}}}}}])";

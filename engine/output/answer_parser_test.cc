@@ -25,6 +25,19 @@ constexpr char kGranite[] = "<|tool_call|>";
 constexpr char kLlama[] = "{\"name\": function name, \"parameters\": dictionary of argument name and its value}";
 constexpr char kGeneric[] = "{{ messages[0].content }}";
 constexpr char kChannels[] = "<|channel|><|message|>";
+constexpr char kDsml[] = "{%- set dsml_token = '｜DSML｜' -%}";
+constexpr char kMiniMax[] = "<minimax:tool_call>";
+constexpr char kHunyuan[] = "'<tool_sep{}>'.format(HYTK) '<think{}>'.format(HYTK)";
+constexpr char kFunctionary[] = "<function=example_function_name>";
+constexpr char kSolar[] = "<|tool_call:begin|>";
+constexpr char kCommand[] = "<|START_THINKING|><|END_THINKING|><|START_ACTION|>";
+constexpr char kApertus[] = "'<|tools_prefix|>' '<|inner_prefix|>' '<|inner_suffix|>'";
+constexpr char kGemma[] = "<|tool_call>call: <|channel>thought <channel|>";
+constexpr char kPython[] = "<|tool_list_start|>";
+constexpr char kGigaChat[] = "<|function_call|>";
+constexpr char kNemotron[] = "<TOOLCALL>[";
+constexpr char kApriel[] = "<tool_calls>[";
+constexpr char kMiniMaxJson[] = "<tool_calls>\n";
 
 // All parts as one line: R(reasoning) content C0(id name arguments); neighbours of one kind are joined.
 std::string Joined(const std::vector<OutputPart>& parts) {
@@ -107,7 +120,12 @@ TEST(AnswerParser, GivesArgumentsAsTheyAreWritten) {
       {kQwenCoder, "<tool_call>\n<function=get_weather>\n<parameter=city>\nabcdefghijklmnopqrst"},
       {kGlm, "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>abcdefghijklmnopqrst"},
       {kMistralNamed, "[TOOL_CALLS]get_weather[ARGS]{\"city\": \"abcdefghijklmnopqrst"},
-      {kGeneric, "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"abcdefghijklmnopqrst"}};
+      {kGeneric, "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"abcdefghijklmnopqrst"},
+      {kPython, "<|tool_call_start|>[get_weather(city='abcdefghijklmnopqrst"},
+      {kGemma, "<|tool_call>call:get_weather{city:<|\"|>abcdefghijklmnopqrst"},
+      {kDsml,
+       "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" "
+       "string=\"true\">abcdefghijklmnopqrst"}};
   for (const auto& [chat_template, answer] : answers) {
     const auto parser = MakeAnswerParser({.format = RecognizeFormat(chat_template),
                                           .tools = ToolSchemas::Parse(kTools),
@@ -221,7 +239,76 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"ChannelsCall", kChannels,
                    "<|channel|>analysis<|message|>t<|end|><|start|>assistant<|channel|>commentary to=functions.now "
                    "<|constrain|>json<|message|>{\"a\": 1}<|call|>",
-                   "R(t)C0(c0 now {\"a\": 1})"}),
+                   "R(t)C0(c0 now {\"a\": 1})"},
+        AnswerCase{"Dsml", kDsml,
+                   "Ok\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter "
+                   "name=\"city\" string=\"true\">Zürich\n</｜DSML｜parameter>\n<｜DSML｜parameter name=\"days\" "
+                   "string=\"false\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"now\">\n"
+                   "</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+                   "OkC0(c0 get_weather {\"city\": \"Zürich\\n\", \"days\": 3})C1(c1 now {})"},
+        AnswerCase{"DsmlTextThatLooksLikeANumber", kDsml,
+                   "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"get_weather\">\n<｜DSML｜parameter name=\"city\" "
+                   "string=\"true\">12</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
+                   "C0(c0 get_weather {\"city\": \"12\"})"},
+        AnswerCase{"MiniMax", kMiniMax,
+                   "<minimax:tool_call>\n<invoke name=\"get_weather\">\n<parameter name=\"city\">a < b</parameter>\n"
+                   "<parameter name=\"tags\">[1]</parameter>\n</invoke>\n<invoke name=\"now\">\n</invoke>\n"
+                   "</minimax:tool_call>",
+                   "C0(c0 get_weather {\"city\": \"a < b\", \"tags\": [1]})C1(c1 now {})"},
+        AnswerCase{"Hunyuan", kHunyuan,
+                   "<think:opensource>t</think:opensource><tool_calls:opensource>\n<tool_call:opensource>get_weather"
+                   "<tool_sep:opensource>\n<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>x"
+                   "</arg_value:opensource>\n</tool_call:opensource>\n<tool_call:opensource>now<tool_sep:opensource>\n"
+                   "</tool_call:opensource>\n</tool_calls:opensource>",
+                   "R(t)C0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{"Functionary", kFunctionary,
+                   "Ok <function=get_weather>{\"city\": \"x\"}</function>\n<function=now>{}</function>",
+                   "OkC0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{"Solar", kSolar,
+                   "<|tool_calls|><|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>now<|tool_call:args|>{\"a\": 1}"
+                   "<|tool_call:end|><|tool_call:begin|>a1b2c3d4e6<|tool_call:name|>now<|tool_call:args|>{}"
+                   "<|tool_call:end|>",
+                   "C0(c0 now {\"a\": 1})C1(c1 now {})"},
+        AnswerCase{"Command", kCommand,
+                   "<|START_THINKING|>t<|END_THINKING|><|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": "
+                   "\"get_weather\", \"parameters\": {\"city\": \"x\"}},\n    {\"tool_call_id\": \"1\", "
+                   "\"tool_name\": \"now\", \"parameters\": {}}\n]<|END_ACTION|>",
+                   "R(t)C0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{"Apertus", kApertus,
+                   "<|inner_prefix|>t<|inner_suffix|><|tools_prefix|>[{\"get_weather\": {\"city\": \"x\"}}, {\"now\": "
+                   "{}}]<|tools_suffix|>",
+                   "R(t)C0(c0 get_weather {\"city\": \"x\"})C1(c1 now {})"},
+        AnswerCase{
+            "Gemma", kGemma,
+            "<|channel>thought\nt<channel|>Ok<|tool_call>call:get_weather{city:<|\"|>Zü \"<rich>\"<|\"|>,days:-1.5,"
+            "tags:[true,null,{k:<|\"|>v<|\"|>}]}<tool_call|><|tool_call>call:now{}<tool_call|>",
+            "R(t)OkC0(c0 get_weather {\"city\": \"Zü \\\"<rich>\\\"\", \"days\": -1.5, \"tags\": [true, null, "
+            "{\"k\": \"v\"}]})C1(c1 now {})"},
+        AnswerCase{"GemmaAnswersInReasoning", kGemma, "<|channel>thoughtful<channel|>x", "R(ful)x"},
+        AnswerCase{"GemmaCut", kGemma, "<|tool_call>call:get_weather{city:<|\"|>Zü<|",
+                   "C0(c0 get_weather {\"city\": \"Zü)"},
+        AnswerCase{"GemmaNoCall", kGemma, "<|tool_call>calls <tool_call|>", "<|tool_call>calls <tool_call|>"},
+        AnswerCase{"Python", kPython,
+                   "Ok<|tool_call_start|>[get_weather(city='Zü\\'\"\\n\\x41\\u00e9\\U0001F600\\d', days=3, tags=[True, "
+                   "None, (1, -2.5), {'k': \"v\", }]), now()]<|tool_call_end|> Done",
+                   "OkC0(c0 get_weather {\"city\": \"Zü'\\\"\\n\\u0041\\u00e9\\ud83d\\ude00\\\\d\", \"days\": 3, "
+                   "\"tags\": [true, null, [1, -2.5], {\"k\": \"v\"}]})C1(c1 now {})Done"},
+        AnswerCase{"PythonCut", kPython, "<|tool_call_start|>[get_weather(city='a', days=1",
+                   "C0(c0 get_weather {\"city\": \"a\", \"days\": )"},
+        AnswerCase{"PythonNoCall", kPython, "<|tool_call_start|>a list", "<|tool_call_start|>a list"},
+        AnswerCase{"GigaChat", kGigaChat, "<|function_call|>{\"name\": \"now\", \"arguments\": {\"a\": 1}}",
+                   "C0(c0 now {\"a\": 1})"},
+        AnswerCase{"Nemotron", kNemotron,
+                   "<TOOLCALL>[{\"name\": \"now\", \"arguments\": {}}, {\"name\": \"now\", \"arguments\": "
+                   "{}}]</TOOLCALL>x",
+                   "C0(c0 now {})C1(c1 now {})x"},
+        AnswerCase{"Apriel", kApriel,
+                   "<tool_calls>[{\"name\": \"now\", \"arguments\": {\"a\": 1}, \"id\": \"call00001\"}]</tool_calls>",
+                   "C0(c0 now {\"a\": 1})"},
+        AnswerCase{"MiniMaxJson", kMiniMaxJson,
+                   "Ok\n<tool_calls>\n{\"name\": \"now\", \"arguments\": {}}\n{\"name\": \"now\", \"arguments\": "
+                   "{\"a\": 1}}\n</tool_calls>x",
+                   "OkC0(c0 now {})C1(c1 now {\"a\": 1})x"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(AnswerParser, GivesContentAsItComes) {

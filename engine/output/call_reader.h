@@ -43,8 +43,9 @@ class CallReader {
 std::unique_ptr<CallReader> MakeCallReader(const CallSyntax& syntax, ToolSchemas tools, bool known_only);
 
 // The readers of some bodies.
-std::unique_ptr<CallReader> MakeJsonCallReader(ToolSchemas tools, bool known_only);
+std::unique_ptr<CallReader> MakeJsonCallReader(const CallSyntax& syntax, ToolSchemas tools, bool known_only);
 std::unique_ptr<CallReader> MakeNamedCallReader(const CallSyntax& syntax);
 std::unique_ptr<CallReader> MakeTaggedCallReader(const CallSyntax& syntax, ToolSchemas tools);
+std::unique_ptr<CallReader> MakeLiteralCallReader(const CallSyntax& syntax);
 
 }  // namespace inferd::output

@@ -1,4 +1,5 @@
-// Calls that are JSON: {"name": ..., "arguments": {...}} or a list of these, and a name with JSON behind it.
+// Calls that are JSON: {"name": ..., "arguments": {...}}, {NAME: {...}} or several of these, and a name with JSON
+// behind it.
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -45,7 +46,8 @@ std::optional<std::string> Unquoted(const std::string& inside) {
 
 class JsonCallReader final : public CallReader {
  public:
-  JsonCallReader(ToolSchemas tools, bool known_only) : tools_(std::move(tools)), known_only_(known_only) {}
+  JsonCallReader(const CallSyntax& syntax, ToolSchemas tools, bool known_only)
+      : syntax_(syntax), tools_(std::move(tools)), known_only_(known_only) {}
 
   State Read(std::string_view text, size_t& at, CallSink& sink) override {
     while (at < text.size()) {
@@ -67,7 +69,7 @@ class JsonCallReader final : public CallReader {
 
   bool LooksLikeCall() const override {
     if (name_) return tools_.Has(*name_);
-    return place_ == Place::kString && key_ == "name" && tools_.HasNameThatBegins(value_);
+    return place_ == Place::kString && IsName() && tools_.HasNameThatBegins(value_);
   }
 
  private:
@@ -87,7 +89,8 @@ class JsonCallReader final : public CallReader {
         return GoTo(Place::kKeyText);
       case Place::kKeyText:
         if (!TakeString(c, key_)) return Step::kTaken;
-        return GoTo(Place::kColon);
+        if (keyed() && !began_) name_ = Unquoted(key_);
+        return keyed() && !name_ ? Step::kBad : GoTo(Place::kColon);
       case Place::kColon:
         if (IsSpace(c)) return Step::kTaken;
         return c == ':' ? GoTo(Place::kValue) : Step::kBad;
@@ -142,7 +145,9 @@ class JsonCallReader final : public CallReader {
     return false;
   }
 
-  bool IsArguments() const { return !began_ && (key_ == "arguments" || key_ == "parameters"); }
+  bool keyed() const { return syntax_.body == CallBody::kKeyedJson; }
+  bool IsArguments() const { return !began_ && (keyed() || key_ == "arguments" || key_ == "parameters"); }
+  bool IsName() const { return !name_ && (key_ == "name" || key_ == syntax_.name_key); }
 
   Step BeginValue(char c, CallSink& sink) {
     if (IsSpace(c)) return Step::kTaken;
@@ -165,7 +170,7 @@ class JsonCallReader final : public CallReader {
   }
 
   Step EndString() {
-    if (key_ == "name" && !name_) {
+    if (IsName()) {
       name_ = Unquoted(value_);
       if (!name_ || (known_only_ && !tools_.Has(*name_))) return Step::kBad;
     } else if (IsArguments()) {
@@ -192,9 +197,10 @@ class JsonCallReader final : public CallReader {
     Flush(sink);
     sink.EndCall();
     place_ = Place::kItem;
-    return is_list_ ? Step::kTaken : Step::kEnd;
+    return is_list_ || syntax_.several == Several::kLines ? Step::kTaken : Step::kEnd;
   }
 
+  const CallSyntax& syntax_;
   const ToolSchemas tools_;
   const bool known_only_;
   Place place_ = Place::kStart;
@@ -208,8 +214,8 @@ class JsonCallReader final : public CallReader {
   std::optional<std::string> name_, arguments_;  // of this object
 };
 
-// NAME mark JSON. DeepSeek R1 writes "function", the mark, the name and the JSON in a code block; Kimi writes
-// "functions.NAME:0"; Mistral may put "[CALL_ID]id" behind the name.
+// NAME mark JSON, perhaps with an id and a mark before the name. DeepSeek R1 writes "function", the mark, the name and
+// the JSON in a code block; Kimi writes "functions.NAME:0"; Mistral may put "[CALL_ID]id" behind the name.
 class NamedCallReader final : public CallReader {
  public:
   explicit NamedCallReader(const CallSyntax& syntax) : syntax_(syntax) {}
@@ -270,7 +276,11 @@ class NamedCallReader final : public CallReader {
   bool ReadName(std::string_view text, size_t& at) {
     const size_t mark = Near(text, at, syntax_.name_end);
     if (mark == text.npos) return false;
-    name_ = Name(text.substr(at, mark - at));
+    std::string_view name = text.substr(at, mark - at);
+    if (const size_t id = name.find(syntax_.id_end); !syntax_.id_end.empty() && id != name.npos) {
+      name.remove_prefix(id + syntax_.id_end.size());
+    }
+    name_ = Name(name);
     at = mark + syntax_.name_end.size();
     place_ = Place::kAfterName;
     return true;
@@ -310,8 +320,8 @@ class NamedCallReader final : public CallReader {
 
 }  // namespace
 
-std::unique_ptr<CallReader> MakeJsonCallReader(ToolSchemas tools, bool known_only) {
-  return std::make_unique<JsonCallReader>(std::move(tools), known_only);
+std::unique_ptr<CallReader> MakeJsonCallReader(const CallSyntax& syntax, ToolSchemas tools, bool known_only) {
+  return std::make_unique<JsonCallReader>(syntax, std::move(tools), known_only);
 }
 std::unique_ptr<CallReader> MakeNamedCallReader(const CallSyntax& syntax) {
   return std::make_unique<NamedCallReader>(syntax);
@@ -319,11 +329,14 @@ std::unique_ptr<CallReader> MakeNamedCallReader(const CallSyntax& syntax) {
 std::unique_ptr<CallReader> MakeCallReader(const CallSyntax& syntax, ToolSchemas tools, bool known_only) {
   switch (syntax.body) {
     case CallBody::kJson:
-      return MakeJsonCallReader(std::move(tools), known_only);
+    case CallBody::kKeyedJson:
+      return MakeJsonCallReader(syntax, std::move(tools), known_only);
     case CallBody::kNamedJson:
       return MakeNamedCallReader(syntax);
-    case CallBody::kFunctions:
-    case CallBody::kArguments:
+    case CallBody::kPython:
+    case CallBody::kGemma:
+      return MakeLiteralCallReader(syntax);
+    case CallBody::kParameters:
       break;
   }
   return MakeTaggedCallReader(syntax, std::move(tools));

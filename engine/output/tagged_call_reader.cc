@@ -1,6 +1,7 @@
 // Calls that write each parameter by itself between marks: strings as they are, other values as JSON.
 //
 //   <function=NAME> <parameter=KEY> value </parameter> ... </function>
+//   <invoke name="NAME"> <parameter name="KEY">value</parameter> ... </invoke>
 //   NAME <arg_key>KEY</arg_key> <arg_value>value</arg_value> ...
 #include <algorithm>
 #include <boost/json/serialize.hpp>
@@ -31,8 +32,9 @@ bool IsName(std::string_view text) { return !text.empty() && text.find_first_of(
 // One parameter's value, given as JSON as far as it is decided what it is.
 class ValueWriter {
  public:
-  ValueWriter(const ToolSchemas& tools, std::string_view tool, std::string_view key, bool own_lines)
-      : tools_(tools), tool_(tool), key_(key), own_lines_(own_lines), types_(tools.TypesOf(tool, key)) {}
+  // `types`: of its schema, unless the call says more.
+  ValueWriter(const ToolSchemas& tools, std::string_view tool, std::string_view key, JsonTypes types, bool own_lines)
+      : tools_(tools), tool_(tool), key_(key), own_lines_(own_lines), types_(types) {}
 
   void Add(std::string_view piece, CallSink& sink) {
     held_ += piece;
@@ -51,7 +53,7 @@ class ValueWriter {
     if (way_ == Way::kString) {
       sink.AddArguments(opened_ ? "\"" : "\"\"");
     } else if (way_ == Way::kUndecided) {
-      sink.AddArguments(tools_.ToJson(tool_, key_, held_));
+      sink.AddArguments(tools_.ToJson(tool_, key_, held_, /*says_json=*/types_ == kAnyJson));
     }
   }
 
@@ -107,14 +109,11 @@ class ValueWriter {
 class TaggedCallReader final : public CallReader {
  public:
   TaggedCallReader(const CallSyntax& syntax, ToolSchemas tools)
-      : syntax_(syntax), functions_(syntax.body == CallBody::kFunctions), tools_(std::move(tools)) {
-    if (functions_) {
-      key_open_ = "<parameter=", key_close_ = ">", value_close_ = "</parameter>", end_ = "</function>";
-    } else {
-      key_open_ = "<arg_key>", key_close_ = "</arg_key>", value_open_ = "<arg_value>", value_close_ = "</arg_value>";
-      place_ = Place::kName;
-    }
-  }
+      : syntax_(syntax),
+        marks_(syntax.parameters),
+        functions_(!marks_.function_open.empty()),
+        place_(functions_ ? Place::kOpen : Place::kName),
+        tools_(std::move(tools)) {}
 
   State Read(std::string_view text, size_t& at, CallSink& sink) override {
     while (true) {
@@ -134,6 +133,13 @@ class TaggedCallReader final : public CallReader {
     return text.size() < mark.size() && mark.starts_with(text);
   }
 
+  // How much of the mark the text ends with.
+  static size_t PartOf(std::string_view text, std::string_view mark) {
+    size_t length = std::min(text.size(), mark.size());
+    while (length > 0 && !text.ends_with(mark.substr(0, length))) --length;
+    return length;
+  }
+
   Step Next(std::string_view text, size_t& at, CallSink& sink) {
     switch (place_) {
       case Place::kOpen:
@@ -143,18 +149,18 @@ class TaggedCallReader final : public CallReader {
       case Place::kBody:
         return ReadBody(text, at, sink);
       case Place::kKey: {
-        const size_t end = text.find(key_close_, at);
+        const size_t end = text.find(marks_.key_close, at);
         if (end == text.npos) return Step::kWait;
         key_ = functions_ ? text.substr(at, end - at) : Trimmed(text.substr(at, end - at));
-        at = end + key_close_.size();
+        at = end + marks_.key_close.size();
         place_ = Place::kValueOpen;
         return Step::kOn;
       }
       case Place::kValueOpen: {
-        const size_t begin = text.find(value_open_, at);
+        const size_t begin = text.find(marks_.value_open, at);
         if (begin == text.npos) return Step::kWait;
-        at = begin + value_open_.size();
-        value_.emplace(tools_, name_, key_, syntax_.own_lines);
+        value_.emplace(tools_, name_, key_, TypesOf(text.substr(at, begin - at)), marks_.own_lines);
+        at = begin + marks_.value_open.size();
         sink.AddArguments((members_++ > 0 ? ", " : "") + Quoted(key_) + ": ");
         place_ = Place::kValue;
         return Step::kOn;
@@ -165,36 +171,45 @@ class TaggedCallReader final : public CallReader {
     return Step::kBad;
   }
 
-  // "<function=", or the end of the calls.
+  // By what stands between key and value, or else by the schema.
+  JsonTypes TypesOf(std::string_view between) const {
+    const JsonTypes types = tools_.TypesOf(name_, key_);
+    if (marks_.string_mark.empty()) return types;
+    if (between == marks_.string_mark && (types & kJsonString) != 0) return kJsonString;
+    return between == marks_.json_mark ? kAnyJson : types;
+  }
+
+  // The mark before a function's name, or the end of the calls.
   Step ReadOpen(std::string_view text, size_t& at) {
-    constexpr std::string_view kOpen = "<function=";
+    const std::string_view open = marks_.function_open;
     const size_t begin = text.find_first_not_of(kSpace, at);
     if (begin == text.npos) return Step::kWait;
     const std::string_view rest = text.substr(begin);
-    if (rest.starts_with(kOpen)) {
-      at = begin + kOpen.size();
+    if (rest.starts_with(open)) {
+      at = begin + open.size();
       place_ = Place::kName;
       return Step::kOn;
     }
-    if (MayBegin(rest, kOpen)) return Step::kWait;
+    if (MayBegin(rest, open)) return Step::kWait;
     return told_ ? Step::kEnd : Step::kBad;
   }
 
   Step ReadName(std::string_view text, size_t& at, CallSink& sink) {
     const std::string_view rest = text.substr(at, kLongestName);
-    size_t end = functions_ ? rest.find('>') : rest.find('<');
-    if (!functions_) {
+    size_t end = marks_.name_end.empty() ? rest.find('<') : rest.find(marks_.name_end);
+    if (marks_.name_end.empty()) {
       // The name stands on the line of the mark.
       const size_t begin = rest.find_first_not_of(kSpace);
       end = std::min(end, begin == rest.npos ? begin : rest.find('\n', begin));
     }
     if (end == rest.npos) {
-      const bool may_be = Trimmed(rest).empty() || IsName(Trimmed(rest));
+      const std::string_view name = Trimmed(rest.substr(0, rest.size() - PartOf(rest, marks_.name_end)));
+      const bool may_be = name.empty() || IsName(name);
       return rest.size() < kLongestName && may_be ? Step::kWait : told_ ? Step::kEnd : Step::kBad;
     }
     name_ = Trimmed(rest.substr(0, end));
     if (!IsName(name_)) return told_ ? Step::kEnd : Step::kBad;
-    at += end + (functions_ ? 1 : 0);
+    at += end + marks_.name_end.size();
     members_ = 0;
     told_ = true;
     sink.BeginCall(name_);
@@ -208,20 +223,21 @@ class TaggedCallReader final : public CallReader {
     at = std::min(text.find('<', at), text.size());
     if (at == text.size()) return Step::kWait;
     const std::string_view rest = text.substr(at);
-    if (rest.starts_with(key_open_)) {
-      at += key_open_.size();
+    if (rest.starts_with(marks_.key_open)) {
+      at += marks_.key_open.size();
       place_ = Place::kKey;
       return Step::kOn;
     }
-    const bool ends = functions_ && rest.starts_with(end_);
+    const bool ends = functions_ && rest.starts_with(marks_.function_close);
     if (ends || rest.starts_with(syntax_.close)) {
       sink.AddArguments("}");
       sink.EndCall();
-      if (ends) at += end_.size();
+      if (ends) at += marks_.function_close.size();
       place_ = Place::kOpen;
       return functions_ && ends ? Step::kOn : Step::kEnd;
     }
-    if (MayBegin(rest, key_open_) || MayBegin(rest, syntax_.close) || (functions_ && MayBegin(rest, end_))) {
+    if (MayBegin(rest, marks_.key_open) || MayBegin(rest, syntax_.close) ||
+        (functions_ && MayBegin(rest, marks_.function_close))) {
       return Step::kWait;
     }
     ++at;
@@ -229,27 +245,27 @@ class TaggedCallReader final : public CallReader {
   }
 
   Step ReadValue(std::string_view text, size_t& at, CallSink& sink) {
-    const size_t end = text.find(value_close_, at);
+    const size_t end = text.find(marks_.value_close, at);
     if (end != text.npos) {
       value_->Add(text.substr(at, end - at), sink);
       value_->End(sink);
       value_.reset();
-      at = end + value_close_.size();
+      at = end + marks_.value_close.size();
       place_ = Place::kBody;
       return Step::kOn;
     }
-    size_t kept = std::min(text.size() - at, value_close_.size() - 1);
-    while (kept > 0 && !value_close_.starts_with(text.substr(text.size() - kept))) --kept;
+    size_t kept = std::min(text.size() - at, marks_.value_close.size() - 1);
+    while (kept > 0 && !marks_.value_close.starts_with(text.substr(text.size() - kept))) --kept;
     value_->Add(text.substr(at, text.size() - kept - at), sink);
     at = text.size() - kept;
     return Step::kWait;
   }
 
   const CallSyntax& syntax_;
-  const bool functions_;
+  const ParameterMarks& marks_;
+  const bool functions_;  // a mark stands before their names
+  Place place_;
   const ToolSchemas tools_;
-  std::string_view key_open_, key_close_, value_open_, value_close_, end_;
-  Place place_ = Place::kOpen;
   std::string name_, key_;
   size_t members_ = 0;
   bool told_ = false;

@@ -74,14 +74,15 @@ JsonTypes ToolSchemas::TypesOf(std::string_view tool, std::string_view parameter
   return known != found->second.end() ? known->second : kJsonString;
 }
 
-std::string ToolSchemas::ToJson(std::string_view tool, std::string_view parameter, std::string_view text) const {
+std::string ToolSchemas::ToJson(std::string_view tool, std::string_view parameter, std::string_view text,
+                                bool says_json) const {
   const JsonTypes types = TypesOf(tool, parameter);
   const auto quoted = [&] {
     return boost::json::serialize(boost::json::value(boost::json::string_view(text.data(), text.size())));
   };
   const std::string_view trimmed = Trimmed(text);
   // Strings are written as they are.
-  if ((types | kJsonNull) == (kJsonString | kJsonNull)) {
+  if (!says_json && (types | kJsonNull) == (kJsonString | kJsonNull)) {
     return (types & kJsonNull) != 0 && trimmed == "null" ? "null" : quoted();
   }
   if (const std::optional<boost::json::value> value = ParseJson(trimmed)) {

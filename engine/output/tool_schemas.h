@@ -27,7 +27,8 @@ class ToolSchemas {
   // Of a parameter; strings alone where it is not known.
   JsonTypes TypesOf(std::string_view tool, std::string_view parameter) const;
   // The value of a parameter, written as plain text, as JSON of a type that the schema asks for.
-  std::string ToJson(std::string_view tool, std::string_view parameter, std::string_view text) const;
+  std::string ToJson(std::string_view tool, std::string_view parameter, std::string_view text,
+                     bool says_json = false) const;
 
  private:
   struct Data;

@@ -9,7 +9,8 @@ from daemon import Daemon
 from test_tool_calls import BOUND, tool
 
 TEMPLATES = {f"t{index}": path for index, path in enumerate(sorted((ORACLES / "templates").glob("*.jinja")))}
-REASONING = {"<think>": "</think>", "[THINK]": "[/THINK]", "<seed:think>": "</seed:think>"}
+REASONING = {"<think>": "</think>", "[THINK]": "[/THINK]", "<seed:think>": "</seed:think>", "<|START_THINKING|>": "<|END_THINKING|>",
+             "<|inner_prefix|>": "<|inner_suffix|>"}
 ASK = {"role": "user", "content": "Use the tool."}
 CALL = {"id": "abcdefghi", "type": "function", "function": {"name": "record", "arguments": '{"code": "XQZ"}'}}
 
