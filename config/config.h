@@ -183,9 +183,9 @@ enum class InstructionSet { kAuto, kReference, kAvx2, kAvxVnni, kAvx512, kNeon, 
 struct Config {
   ListenOptions listen;
   AdminTlsOptions admin_tls;
-  // Sockets of the supervisor and the workers.
-  std::string run_directory = "/run/inferd";
+  std::string run_directory = "/run/inferd";  // sockets of the supervisor and the workers
   InstructionSet instruction_set = InstructionSet::kAuto;
+  std::string models_directory;  // its GGUF files are models, too; empty: none. The daemon looks into it
   std::vector<ModelOptions> models;
   AuthOptions auth;
   HubOptions hub;

@@ -272,6 +272,7 @@ absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& fil
     MakeAbsolute(model.speculation.draft_path, directory);
     MakeAbsolute(model.kv_cache.save, directory);
   }
+  MakeAbsolute(config.models_directory, directory);
   MakeAbsolute(config.auth.keys_file, directory);
   MakeAbsolute(config.hub.token_file, directory);
   MakeAbsolute(config.run_directory, directory);

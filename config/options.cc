@@ -209,8 +209,13 @@ void VisitOptions(Config& config, OptionVisitor& v) {
   v.Text({"run_directory", "Directory of the unix sockets; made with mode 0700 if missing."}, config.run_directory);
   VisitChoice(v, {"instruction_set", "Variant of the kernels; INFERD_ISA in the environment goes before it."},
               config.instruction_set, InstructionSetNames());
+  v.Text(
+      {"models_directory",
+       "Folder whose .gguf files are models, too, each under its name and loaded at its first request. Empty: none."},
+      config.models_directory);
   VectorSections<ModelOptions> models(config.models, VisitModel);
-  v.Sections({"models", "What is served; [] for nothing until `inferctl load`."}, models, Presence::kRequired);
+  v.Sections({"models", "What is served; [] for nothing until `inferctl load`."}, models,
+             config.models_directory.empty() ? Presence::kRequired : Presence::kOptional);
   v.Section({"auth", "Who may ask."}, [&](Visitor& section) { VisitAuth(config.auth, section); });
   v.Section({"hub", "Where inferd-model pull finds models."}, [&](Visitor& section) { VisitHub(config.hub, section); });
   v.Section({"limits", "What a client may ask."}, [&](Visitor& section) { VisitLimits(config.limits, section); });

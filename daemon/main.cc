@@ -22,6 +22,7 @@
 #include "daemon/child_plans.h"
 #include "daemon/child_users.h"
 #include "daemon/model_check.h"
+#include "daemon/models_directory.h"
 #include "daemon/reload.h"
 #include "daemon/spawner.h"
 #include "daemon/supervisor.h"
@@ -125,7 +126,7 @@ int Serve(const Flags& flags, const config::Config& config) {
 
 // Without a file, and none named, these are the defaults.
 absl::StatusOr<config::Config> ConfigToPrint(const std::string& file, bool named) {
-  absl::StatusOr<config::Config> config = config::LoadConfig(file);
+  absl::StatusOr<config::Config> config = LoadConfigWithModels(file);
   if (named || !absl::IsNotFound(config.status())) return config;
   PrintError("inferd", file + " is not there: these are the defaults");
   return config::ParseConfig("models: []", file);
@@ -139,7 +140,7 @@ int PrintConfig(const Flags& flags, bool named) {
 }
 
 int Start(const Flags& flags) {
-  const absl::StatusOr<config::Config> config = config::LoadConfig(flags.config);
+  const absl::StatusOr<config::Config> config = LoadConfigWithModels(flags.config);
   if (!config.ok()) return Refuse(config.status());
   if (const absl::Status keys = config::CheckKeysFile(*config); !keys.ok()) return Refuse(keys);
   return Serve(flags, *config);

@@ -8,6 +8,7 @@
 #include "config/api_keys.h"
 #include "config/base/status.h"
 #include "config/load.h"
+#include "daemon/models_directory.h"
 
 namespace inferd::daemon {
 namespace {
@@ -111,7 +112,7 @@ int LineOf(std::string_view message, const std::string& section, const config::O
 absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, const LookInside& look_inside) {
   IdentifiedConfig out;
   config::OptionLines lines;
-  ASSIGN_OR_RETURN(out.config, config::LoadConfig(file, &lines));
+  ASSIGN_OR_RETURN(out.config, LoadConfigWithModels(file, &lines));
   RETURN_IF_ERROR(config::CheckKeysFile(out.config));
   std::vector<std::string> refused;
   for (size_t i = 0; i < out.config.models.size(); ++i) {
