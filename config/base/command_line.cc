@@ -3,10 +3,17 @@
 
 #include <cstdio>
 #include <iostream>
+#include <string_view>
+
+#include "config/base/describe_command_line.h"
 
 namespace inferd {
 
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--describe-command-line") {
+    std::cout << DescribeCommandLine(app) << '\n';
+    return std::cout.flush() ? 0 : 1;
+  }
   try {
     app.parse(argc, argv);
     return std::nullopt;

@@ -16,7 +16,8 @@
 
 namespace inferd {
 
-// nullopt: go on. 0: --help or --version was answered. 2: a usage error was explained on stderr.
+// nullopt: go on. 0: --help or --version was answered, or --describe-command-line, which packaging asks
+// (describe_command_line.h). 2: a usage error was explained on stderr.
 std::optional<int> ParseCommandLine(CLI::App& app, int argc, const char* const* argv);
 
 // An option's check by the function that reads it: what it refuses is a usage error.
