@@ -41,7 +41,8 @@ json::object Describe(const CLI::Option& option) {
 
 void AddOptions(const CLI::App& app, json::array& options) {
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_group().empty()) options.push_back(Describe(*option));
+    const bool of_a_group = app.get_name().empty() && option == app.get_help_ptr();  // who has --help by itself
+    if (!option->get_group().empty() && !of_a_group) options.push_back(Describe(*option));
   }
   // Groups of options are applications without a name.
   for (const CLI::App* group : app.get_subcommands([](const CLI::App* inner) { return inner->get_name().empty(); })) {

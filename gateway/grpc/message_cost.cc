@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -88,7 +89,8 @@ class Walk {
     if (depth > kDeepest) return Malformed();
     const FieldDescriptor* list = nullptr;  // that the element before was of
     while (input_.BytesUntilLimit() > 0) {
-      const uint32_t tag = input_.ReadTag();
+      const std::optional<uint64_t> read = ReadShortVarint();
+      const auto tag = static_cast<uint32_t>(read.value_or(0));
       if (tag < 8) return Malformed();
       const FieldDescriptor* field = type.FindFieldByNumber(static_cast<int>(tag >> 3));
       const std::string place = field == nullptr ? path
@@ -103,14 +105,24 @@ class Walk {
     return absl::OkStatus();
   }
 
+  // A tag or a size: the parser takes no more than five bytes for these.
+  std::optional<uint64_t> ReadShortVarint() {
+    constexpr int kMostBytes = 5;
+    const int begin = input_.CurrentPosition();
+    uint64_t value = 0;
+    if (!input_.ReadVarint64(&value) || input_.CurrentPosition() - begin > kMostBytes) return std::nullopt;
+    return value;
+  }
+
   absl::Status Field(const FieldDescriptor* field, uint32_t wire, const std::string& path, int depth) {
     if (wire != kBytes) {
       if (!SkipScalar(wire)) return Malformed();
       if (field == nullptr || PackedWireType(*field) != static_cast<int>(wire)) return Add(kUnknownField, path);
       return field->is_repeated() ? Add(2 * ScalarBytes(*field), path) : absl::OkStatus();
     }
-    uint32_t size = 0;
-    if (!input_.ReadVarint32(&size) || size > static_cast<uint32_t>(input_.BytesUntilLimit())) return Malformed();
+    const std::optional<uint64_t> given = ReadShortVarint();
+    if (!given || *given > static_cast<uint64_t>(input_.BytesUntilLimit())) return Malformed();
+    const auto size = static_cast<uint32_t>(*given);
     if (field == nullptr) {
       RETURN_IF_ERROR(Add(kUnknownField + kAllocation + sizeof(std::string) + size, path));
       return input_.Skip(static_cast<int>(size)) ? absl::OkStatus() : Malformed();

@@ -1,5 +1,6 @@
 #include "gateway/grpc/message_cost.h"
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +23,17 @@ absl::StatusOr<uint64_t> CostOf(const std::string& bytes, const google::protobuf
 
 absl::StatusOr<uint64_t> CostOf(const google::protobuf::Message& message, uint64_t most = kNoBound) {
   return CostOf(message.SerializeAsString(), *message.GetDescriptor(), most);
+}
+
+// The same bytes in each run, also of maps.
+std::string Serialized(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
 }
 
 // A number that fills `message` with values of all its fields.
@@ -117,6 +129,30 @@ TEST(MessageCost, NamesTheTextThatIsNoUtf8) {
   EXPECT_EQ(CostOf(request).status().message(), "chat.messages.content: is not valid UTF-8");
 }
 
+// The stream of protobuf takes ten bytes for each, and forgets the upper bits.
+TEST(MessageCost, RefusesTagsAndSizesOfMoreThanFiveBytes) {
+  const google::protobuf::Descriptor& type = *v1::TokenizeRequest::descriptor();
+  for (const int padding : {0, 3, 4, 5, 8}) {
+    const auto padded = [&](char byte) {
+      std::string bytes(1, byte);
+      for (int i = 0; i < padding; ++i) bytes += '\0';
+      for (int i = 0; i < padding; ++i) bytes[i] = static_cast<char>(bytes[i] | 0x80);
+      return bytes;
+    };
+    for (const std::string& bytes : {padded('\x0A') + "\x01x", "\x0A" + padded('\x01') + "x"}) {
+      v1::TokenizeRequest parsed;
+      EXPECT_EQ(CostOf(bytes, type).ok(), parsed.ParseFromString(bytes)) << padding;
+      EXPECT_EQ(CostOf(bytes, type).ok(), padding < 5) << padding;
+    }
+  }
+  for (const char upper : {'\x07', '\x08', '\x10', '\x7F'}) {
+    const std::string large = std::string("\x0A\x81\x80\x80\x80", 5) + upper + "x";
+    v1::TokenizeRequest parsed;
+    EXPECT_FALSE(CostOf(large, type).ok());
+    EXPECT_FALSE(parsed.ParseFromString(large));
+  }
+}
+
 // Whatever the bytes, the walk ends, and what it passes the parser takes.
 TEST(MessageCost, RefusesWhatIsNoMessage) {
   const google::protobuf::Descriptor& type = *v1::GenerateRequest::descriptor();
@@ -130,7 +166,7 @@ TEST(MessageCost, RefusesWhatIsNoMessage) {
   int passed = 0;
   for (int round = 0; round < 5000; ++round) {
     Fill(filled, random, 2);
-    std::string bytes = filled.SerializeAsString();
+    std::string bytes = Serialized(filled);
     filled.Clear();
     for (int changes = 0; changes < 3 && !bytes.empty(); ++changes) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
