@@ -45,4 +45,18 @@ std::string FormatSplitName(const SplitName& name) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", name.prefix, name.number, name.count);
 }
 
+std::vector<size_t> DivideIntoParts(std::span<const uint64_t> tensor_bytes, uint64_t max_bytes) {
+  std::vector<size_t> parts = {0};
+  uint64_t bytes = 0;
+  for (const uint64_t size : tensor_bytes) {
+    if (parts.back() > 0 && bytes + size > max_bytes) {
+      parts.push_back(0);
+      bytes = 0;
+    }
+    bytes += size;
+    ++parts.back();
+  }
+  return parts;
+}
+
 }  // namespace inferd::gguf

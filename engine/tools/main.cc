@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   tools::Action action;
   for (const auto add_verb :
        {tools::AddInspect, tools::AddVerify, tools::AddTokenize, tools::AddTemplate, tools::AddLogits, tools::AddRun,
-        tools::AddPerplexity, tools::AddBench, tools::AddSplit, tools::AddMerge, tools::AddPull}) {
+        tools::AddPerplexity, tools::AddBench, tools::AddSplit, tools::AddMerge, tools::AddPull, tools::AddQuantize}) {
     add_verb(program, action);
   }
   if (const std::optional<int> exit_code = ParseCommandLine(program, argc, argv)) return *exit_code;

@@ -24,7 +24,7 @@ using gguf::Tensor;
 using gguf::TensorSink;
 
 constexpr uint64_t kWriteBytes = 8 << 20;
-constexpr uint64_t kMostParts = 99999;
+using gguf::kMostParts;
 
 struct Options {
   std::string path;
@@ -76,18 +76,13 @@ uint64_t TotalBytes(const GgufFile& file) {
 
 // Runs of tensors of at most max_bytes each (a larger tensor is a part of its own).
 std::vector<std::span<const Tensor>> Divide(std::span<const Tensor> tensors, uint64_t max_bytes) {
+  std::vector<uint64_t> bytes;
+  for (const Tensor& tensor : tensors) bytes.push_back(tensor.bytes);
   std::vector<std::span<const Tensor>> parts;
-  size_t begin = 0;
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (i > begin && bytes + tensors[i].bytes > max_bytes) {
-      parts.push_back(tensors.subspan(begin, i - begin));
-      begin = i;
-      bytes = 0;
-    }
-    bytes += tensors[i].bytes;
+  for (const size_t count : gguf::DivideIntoParts(bytes, max_bytes)) {
+    parts.push_back(tensors.first(count));
+    tensors = tensors.subspan(count);
   }
-  parts.push_back(tensors.subspan(begin));
   return parts;
 }
 

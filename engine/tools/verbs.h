@@ -31,6 +31,7 @@ void AddLogits(CLI::App& program, Action& action);
 void AddMerge(CLI::App& program, Action& action);
 void AddPerplexity(CLI::App& program, Action& action);
 void AddPull(CLI::App& program, Action& action);
+void AddQuantize(CLI::App& program, Action& action);
 void AddRun(CLI::App& program, Action& action);
 void AddSplit(CLI::App& program, Action& action);
 void AddTemplate(CLI::App& program, Action& action);

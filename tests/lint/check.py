@@ -19,6 +19,7 @@ ENGINE_BASE = {"config/base", "kernels/kernels.h", "kernels/quant_types.h", "ker
 ENGINE = {
     "gguf": (),
     "tokenizer": ("gguf",),
+    "quantize": ("gguf", "tokenizer"),
     "template": (),
     "cache": (),
     "model": ("gguf",),
@@ -61,6 +62,8 @@ LAYERS = {
     "daemon": {"daemon", "config", "proto", "inferd/v1"},
     "tests": {"tests", "kernels", "engine", *DEVICES, "config", "inferd/v1"},
 }
+# Block layouts and code books are written down once, where they are read.
+LAYERS["engine/quantize"] |= {f"kernels/reference/{name}.h" for name in ("codebooks", "half", "unpack")}
 LAYERS |= {name: LAYERS["engine/device"] | {name, *below} for name, below in DEVICES.items()}
 # Folders each of whose parts has a rule.
 DIVIDED = ("engine", "gateway")
