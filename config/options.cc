@@ -150,7 +150,9 @@ void VisitHub(HubOptions& o, Visitor& v) {
 
 void VisitLimits(LimitOptions& o, Visitor& v) {
   v.Bytes({"body", "Largest request body."}, o.body, {1024, kGiB});
-  v.Bytes({"all_bodies", "Bodies of all requests at a time, HTTP and gRPC together; what exceeds it gets 503."},
+  v.Bytes({"all_bodies",
+           "Memory for bodies of all requests at a time, HTTP and gRPC together, and for parsing those of more than 64 "
+           "KiB; what exceeds it gets 503."},
           o.all_bodies, {1024, 1024 * kGiB});
   v.Bytes({"header", "Largest request line and headers together."}, o.header, {1024, 64 << 10});
   v.Duration({"header_timeout", "Longest time for the headers of a request to arrive."}, o.header_timeout,

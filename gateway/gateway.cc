@@ -9,6 +9,7 @@
 #include "config/base/repeating_thread.h"
 #include "config/base/status.h"
 #include "config/config.h"
+#include "gateway/async/work_threads.h"
 #include "gateway/auth/access.h"
 #include "gateway/auth/keys_refresher.h"
 #include "gateway/gateway_app.h"
@@ -34,6 +35,9 @@ constexpr std::chrono::milliseconds kHandOverLinger{2'000};
 constexpr std::chrono::milliseconds kGoodbye{1'000};
 
 int IoThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxIoThreads); }
+
+// For large bodies: more would only compete with the loops.
+int ParseThreads() { return std::max(1, IoThreads() / 2); }
 
 // No more connections than the process may have descriptors, less the reserve.
 size_t ConnectionLimit(size_t configured) {
@@ -72,7 +76,8 @@ struct Gateway::Parts {
         upstream{routes, workers, poison, gate},
         metrics_page(metrics, upstream, admin, config.auth.metrics_for_all),
         bodies(config.limits.all_bodies),
-        app(Serving{upstream, metrics, &bodies, access.get()}, *access, metrics_page),
+        parsers(ParseThreads()),
+        app(Serving{upstream, metrics, &bodies, access.get(), &parsers}, *access, metrics_page),
         pool(IoThreads()),
         server(pool, app, MakeHttpOptions(config.limits, bodies)),
         public_server(pool, Serving{upstream, metrics, &bodies, access.get()}, *access,
@@ -98,6 +103,7 @@ struct Gateway::Parts {
   Upstream upstream;
   MetricsPage metrics_page;
   ByteBudget bodies;
+  WorkThreads parsers;
   GatewayApp app;
   IoPool pool;
   HttpServer server;

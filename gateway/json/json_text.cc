@@ -1,10 +1,13 @@
 #include "gateway/json/json_text.h"
 
 #include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_stack.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -17,6 +20,47 @@ namespace {
 namespace json = boost::json;
 using boost::system::error_code;
 
+// The names of the objects that are open, each object's behind those of the one that it is in.
+class OpenNames {
+ public:
+  void BeginObject() { objects_.push_back({names_.size(), text_.size(), nullptr}); }
+  void EndObject() {
+    names_.resize(objects_.back().first_name);
+    text_.resize(objects_.back().text_begin);
+    objects_.pop_back();
+  }
+  // False: the object that began last has this name already.
+  bool Add(std::string_view name) {
+    Object& object = objects_.back();
+    if (object.many != nullptr) return object.many->emplace(name).second;
+    for (size_t i = object.first_name; i < names_.size(); ++i) {
+      if (std::string_view(text_).substr(names_[i].begin, names_[i].size) == name) return false;
+    }
+    names_.push_back({text_.size(), name.size()});
+    text_ += name;
+    if (names_.size() - object.first_name > kFewNames) {
+      object.many = std::make_unique<absl::flat_hash_set<std::string>>();
+      for (size_t i = object.first_name; i < names_.size(); ++i) {
+        object.many->emplace(text_, names_[i].begin, names_[i].size);
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr size_t kFewNames = 16;  // which are compared one by one
+  struct Name {
+    size_t begin, size;
+  };
+  struct Object {
+    size_t first_name, text_begin;
+    std::unique_ptr<absl::flat_hash_set<std::string>> many;
+  };
+  std::vector<Object> objects_;
+  std::vector<Name> names_;
+  std::string text_;
+};
+
 // Builds the document like json::parser does, and stops at the second key of one name in an object.
 class CheckedHandler {
  public:
@@ -27,7 +71,8 @@ class CheckedHandler {
 
   const std::string& duplicate() const { return duplicate_; }
   json::value Release() { return stack_.release(); }
-  void Begin() { stack_.reset(); }
+  // The document's memory is taken in large pieces, and given back at once.
+  void Begin() { stack_.reset(json::make_shared_resource<json::monotonic_resource>()); }
 
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
@@ -37,11 +82,11 @@ class CheckedHandler {
     return true;
   }
   bool on_object_begin(error_code&) {
-    keys_.emplace_back();
+    names_.BeginObject();
     return true;
   }
   bool on_object_end(size_t count, error_code&) {
-    keys_.pop_back();
+    names_.EndObject();
     stack_.push_object(count);
     return true;
   }
@@ -59,9 +104,10 @@ class CheckedHandler {
     return true;
   }
   bool on_key(json::string_view part, size_t, error_code& error) {
-    key_.append(part.data(), part.size());
-    if (!keys_.back().insert(key_).second) {
-      duplicate_ = key_;
+    std::string_view name(part.data(), part.size());
+    if (!key_.empty()) name = key_.append(name);
+    if (!names_.Add(name)) {
+      duplicate_ = name;
       error = json::error::syntax;
       return false;
     }
@@ -97,7 +143,7 @@ class CheckedHandler {
   json::value_stack stack_;
   std::string key_;
   std::string duplicate_;
-  std::vector<absl::flat_hash_set<std::string>> keys_;
+  OpenNames names_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace inferd::gateway {
 // Safe for use by several threads.
 class ByteBudget {
  public:
-  explicit ByteBudget(uint64_t most) : left_(most) {}
+  explicit ByteBudget(uint64_t most) : most_(most), left_(most) {}
 
   // False: so much is not left.
   bool Take(uint64_t bytes) {
@@ -25,8 +25,10 @@ class ByteBudget {
   }
   void Give(uint64_t bytes) { left_ += bytes; }
   uint64_t left() const { return left_; }
+  uint64_t most() const { return most_; }
 
  private:
+  const uint64_t most_;
   std::atomic<uint64_t> left_;
 };
 

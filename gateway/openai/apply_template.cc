@@ -11,6 +11,7 @@
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/chat_request.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -35,7 +36,7 @@ absl::StatusOr<Parsed> ParseApplyTemplateRequest(std::string_view body) {
 }  // namespace
 
 Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = ParseApplyTemplateRequest(exchange.request.body);
+  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseApplyTemplateRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

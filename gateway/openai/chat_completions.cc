@@ -4,11 +4,12 @@
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/chat_request.h"
 #include "gateway/openai/serve_generation.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 
 Task<void> ServeChatCompletions(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<ChatRequest> chat = ParseChatRequest(exchange.request.body);
+  absl::StatusOr<ChatRequest> chat = co_await ParseBody(serving, exchange.request.body, ParseChatRequest);
   if (!chat.ok()) co_return co_await RespondError(exchange, chat.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, chat->common.model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

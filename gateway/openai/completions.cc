@@ -6,6 +6,7 @@
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/completion_request.h"
 #include "gateway/openai/serve_generation.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -75,7 +76,8 @@ AnswerOptions MakeOptions(const CompletionRequest& completion, const std::string
 }  // namespace
 
 Task<void> ServeCompletions(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<CompletionRequest> completion = ParseCompletionRequest(exchange.request.body);
+  absl::StatusOr<CompletionRequest> completion =
+      co_await ParseBody(serving, exchange.request.body, ParseCompletionRequest);
   if (!completion.ok()) co_return co_await RespondError(exchange, completion.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, completion->common.model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

@@ -10,6 +10,7 @@
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/completion_request.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -43,7 +44,7 @@ absl::StatusOr<Parsed> ParseDetokenizeRequest(std::string_view body) {
 }  // namespace
 
 Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = ParseDetokenizeRequest(exchange.request.body);
+  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseDetokenizeRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

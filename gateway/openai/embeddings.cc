@@ -12,6 +12,7 @@
 #include "gateway/openai/embed_call.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/completion_request.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -86,7 +87,7 @@ std::string EmbeddingBody(const v1::EmbedResponse& answer, const EmbeddingReques
 }  // namespace
 
 Task<void> ServeEmbeddings(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<EmbeddingRequest> request = ParseEmbeddingRequest(exchange.request.body);
+  absl::StatusOr<EmbeddingRequest> request = co_await ParseBody(serving, exchange.request.body, ParseEmbeddingRequest);
   if (!request.ok()) co_return co_await RespondError(exchange, request.status());
   absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, *request, "input");
   if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());

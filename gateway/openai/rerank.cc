@@ -12,6 +12,7 @@
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/embed_call.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -104,7 +105,7 @@ std::string RerankBody(const v1::EmbedResponse& answer, const RerankRequest& req
 }  // namespace
 
 Task<void> ServeRerank(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<RerankRequest> request = ParseRerankRequest(exchange.request.body);
+  absl::StatusOr<RerankRequest> request = co_await ParseBody(serving, exchange.request.body, ParseRerankRequest);
   if (!request.ok()) co_return co_await RespondError(exchange, request.status());
   absl::StatusOr<v1::EmbedResponse> answer = co_await CallEmbed(serving, exchange, *request, "documents");
   if (!answer.ok()) co_return co_await RespondError(exchange, answer.status());

@@ -9,6 +9,7 @@
 #include "gateway/json/json_text.h"
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
@@ -61,7 +62,7 @@ json::value PieceJson(const std::string& piece) {
 }  // namespace
 
 Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = ParseTokenizeRequest(exchange.request.body);
+  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseTokenizeRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

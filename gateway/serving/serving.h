@@ -16,6 +16,7 @@ namespace inferd::gateway {
 class Access;
 class ByteBudget;
 class GatewayMetrics;
+class WorkThreads;
 
 struct Serving {
   Upstream& upstream;
@@ -24,6 +25,8 @@ struct Serving {
   ByteBudget* bodies = nullptr;
   // Counts what clients ask for; null: nobody does.
   Access* access = nullptr;
+  // Where large bodies are parsed; null: where they are read.
+  WorkThreads* parsers = nullptr;
   // A stream without events gets a comment line so often.
   std::chrono::milliseconds keep_alive{15'000};
 };

@@ -91,6 +91,19 @@ def large_bodies(daemon):
     return faults
 
 
+def bodies_at_once(daemon):
+    """Eight bodies of ten megabytes at a time, of shapes that take many bytes for each; others are answered meanwhile."""
+    shapes = [(name, body) for name, body, _ in bodies() if name in ("numbers", "objects")] * 4
+    faults = []
+
+    def send(shape):
+        status, text = post(daemon, "/v1/chat/completions" if shape[0] == "objects" else "/v1/completions", shape[1])
+        if status not in (400, 503): faults.append(f"{shape[0]}: {status} {text[:80]}")
+    with concurrent.futures.ThreadPoolExecutor(len(shapes)) as pool:
+        list(pool.map(send, shapes))
+    return faults
+
+
 def large_texts(daemon):
     """For calls that read a text whole, of a worker that has a memory limit."""
     faults = []

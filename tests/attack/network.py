@@ -53,6 +53,7 @@ ATTACKS = [
     NetworkAttack("5 M elements with a key", messages.elements_with_key, (128, 30), (128, 30)),
     NetworkAttack("300 MB as 300 KB of gzip", messages.compressed, (48, 20)),
     NetworkAttack("six JSON bodies of 10 MB", messages.large_bodies, (768, 60), (384, 30)),
+    NetworkAttack("eight JSON bodies of 10 MB at once", messages.bodies_at_once, (1280, 60), (384, 30)),
     NetworkAttack("three texts of 5 MB", messages.large_texts, (768, 60), (512, 120)),
     NetworkAttack("grammar, regex and schema bombs", messages.constraint_bombs, (256, 60), (512, 150)),
     NetworkAttack("300 wrong keys", messages.wrong_keys, (24, 20)),  # last: the address is slowed down by it
