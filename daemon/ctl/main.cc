@@ -20,6 +20,7 @@
 #include "config/base/version.h"
 #include "config/load.h"
 #include "config/units.h"
+#include "daemon/ctl/doctor.h"
 #include "daemon/ctl/verbs.h"
 
 namespace inferd::daemon {
@@ -47,6 +48,9 @@ void AddViews(CLI::App& app, Flags& flags) {
   models->add_flag("--json", flags.json, "as one JSON object");
   CLI::App* const top = app.add_subcommand("top", "requests, tokens a second and memory of each worker, every second");
   top->add_option("--rounds", flags.rounds, "end after so many")->check(ReadBy(config::ParseWholeNumber));
+  CLI::App* const doctor =
+      app.add_subcommand("doctor", "what on this machine would keep inferd from working well, and what to do about it");
+  doctor->add_flag("--json", flags.json, "as a JSON list");
 }
 
 void AddChat(CLI::App& app, Flags& flags) {
@@ -224,6 +228,11 @@ int Main(int argc, char** argv) {
   AddChat(app, flags);
   AddChanges(app, flags);
   if (const std::optional<int> exit_code = ParseCommandLine(app, argc, argv)) return *exit_code;
+  // Needs no daemon, and says by itself what is wrong with the configuration.
+  if (app.get_subcommands().front()->get_name() == "doctor") {
+    const std::string file = flags.config.empty() ? "/etc/inferd/inferd.yaml" : flags.config;
+    return FinishOutput("inferctl", PrintFindings(Examine({.config_file = file, .root = ""}), flags.json));
+  }
   if (const absl::Status status = Prepare(flags); !status.ok()) {
     PrintError("inferctl", MessageOf(status));
     return kExitUsage;

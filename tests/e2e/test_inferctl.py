@@ -5,11 +5,13 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
-from daemon import BIN
+from conftest import smollm2
+from daemon import BIN, Daemon
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 
@@ -191,3 +193,31 @@ def test_wrong_numbers_are_named_with_their_argument(daemon, arguments, words):
     result = daemon.inferctl(*arguments)
     assert result.returncode == 2 and words in result.stderr and len(result.stderr) < 200, result.stderr
     assert daemon.is_ready()
+
+
+def doctor(config, *arguments):
+    result = subprocess.run([BIN / "inferctl", "--config", config, "doctor", "--json", *arguments], capture_output=True, text=True, timeout=60)
+    return result.returncode, {entry["subject"]: entry for entry in json.loads(result.stdout)}
+
+
+def test_the_doctor_finds_what_would_keep_a_daemon_from_starting(tmp_path, model_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        config = tmp_path / "inferd.yaml"
+        text = f"listen: {{http: '127.0.0.1:{port}', grpc: '127.0.0.1:0'}}\nrun_directory: {tmp_path}/run\nmodels: [{{name: m, path: {model_path}}}]\n"
+        config.write_text(text)
+        code, found = doctor(config)
+        assert code == 1 and found["listen.http"]["verdict"] == "fault" and "in use" in found["listen.http"]["found"]
+        assert found["models"]["verdict"] == found["listen.grpc"]["verdict"] == "good" and found["daemon"]["found"] == "does not run"
+    config.write_text(text.replace(str(model_path), "/gone.gguf"))
+    code, found = doctor(config)
+    assert code == 1 and "/gone.gguf" in found["model m"]["found"] and found["model m"]["advice"]
+
+
+def test_the_doctor_knows_a_daemon_that_runs(tmp_path, model_path):
+    with Daemon(tmp_path, [smollm2(model_path)]) as daemon:
+        code, found = doctor(daemon.config_path)
+        assert code == 0 and found["daemon"]["found"].startswith("answers") and "held by the daemon" in found["listen.http"]["found"]
+    assert {"memory", "instructions", "sandbox", "gpu", "open files", "clock"} <= set(found)
