@@ -31,12 +31,19 @@ const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
       {"/v1/rerank", "POST", ServeRerank},
       {"/v2/rerank", "POST", ServeRerank},  // as clients of Cohere's second version ask
       {"/rerank", "POST", ServeRerank},
+      {"/reranking", "POST", ServeRerank},  // this and the next ones as clients of llama-server ask
+      {"/v1/reranking", "POST", ServeRerank},
+      {"/chat/completions", "POST", ServeChatCompletions},
+      {"/models", "GET", ServeModels},
       {"/v1/models", "GET", ServeModels},
       {"/v1/models/", "GET", ServeModel},
       {"/tokenize", "POST", ServeTokenize},
       {"/detokenize", "POST", ServeDetokenize},
       {"/apply-template", "POST", ServeApplyTemplate},
       {"/health", "GET", ServeHealth, false, true},
+      {"/v1/health", "GET", ServeHealth, false, true},
+      {"/ping", "GET", ServeHealth, false, true},  // this and the next one as those who watch vLLM ask
+      {"/version", "GET", ServeVersion, false, true},
       {"/ready", "GET", ServeReady, false, true},
       {"/metrics", "GET", nullptr, true, true},
   };

@@ -17,6 +17,7 @@ Task<void> ServeTokenize(const Serving& serving, Exchange& exchange);         //
 Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange);       // POST /detokenize
 Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange);    // POST /apply-template
 Task<void> ServeHealth(const Serving& serving, Exchange& exchange);           // GET /health
+Task<void> ServeVersion(const Serving& serving, Exchange& exchange);          // GET /version
 Task<void> ServeReady(const Serving& serving, Exchange& exchange);            // GET /ready
 
 }  // namespace inferd::gateway

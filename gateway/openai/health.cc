@@ -1,8 +1,10 @@
-// GET /health: the gateway lives. GET /ready: every model that should serve does, and the daemon is not about to end.
+// GET /health: the gateway lives. GET /version: which it is. GET /ready: every model that should serve does, and the
+// daemon is not about to end.
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "config/base/version.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
 
@@ -25,6 +27,12 @@ json::object VersionJson(const VersionRoute& version) {
 Task<void> ServeHealth(const Serving&, Exchange& exchange) {
   Response response;
   response.body = R"({"status":"ok"})";
+  co_await exchange.Respond(std::move(response));
+}
+
+Task<void> ServeVersion(const Serving&, Exchange& exchange) {
+  Response response;
+  response.body = json::serialize(json::object{{"version", json::string_view(kVersion)}});
   co_await exchange.Respond(std::move(response));
 }
 

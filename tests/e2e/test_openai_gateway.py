@@ -124,6 +124,16 @@ def test_aliases(client):
     assert client.chat.completions.create(model="chat-alias", messages=ask("tokens=1")).model == "chat"
 
 
+def test_paths_of_other_servers_lead_to_the_same_answers(gateway):
+    def get(path):
+        return json.load(urllib.request.urlopen(gateway.http + path, timeout=60))
+    assert get("/models") == get("/v1/models")
+    assert get("/v1/health") == get("/ping") == get("/health") == {"status": "ok"}
+    assert set(get("/version")) == {"version"} and get("/version")["version"].count(".") == 2
+    without = openai.OpenAI(base_url=gateway.http, api_key="none", max_retries=0, timeout=60)
+    assert without.chat.completions.create(model="chat", messages=ask("tokens=3")).choices[0].message.content == words(3)
+
+
 def test_async_and_eight_at_once(gateway):
     async def one(client, i):
         stream = await client.chat.completions.create(model="chat", messages=ask(f"tokens={i + 20} delay_us=1000"),
