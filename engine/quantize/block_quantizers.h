@@ -31,4 +31,12 @@ void QuantizeNVFP4(const float* x, const float* w, uint8_t* block);
 void QuantizeTQ1_0(const float* x, const float* w, uint8_t* block);
 void QuantizeTQ2_0(const float* x, const float* w, uint8_t* block);
 
+void QuantizeIQ1_S(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ1_M(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ2_XXS(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ2_XS(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ2_S(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ3_XXS(const float* x, const float* w, uint8_t* block);
+void QuantizeIQ3_S(const float* x, const float* w, uint8_t* block);
+
 }  // namespace inferd::quantize

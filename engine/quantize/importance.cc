@@ -38,18 +38,23 @@ float FloatAt(const uint8_t* bytes, uint64_t i) {
 }  // namespace
 
 absl::StatusOr<Importance> Importance::Read(const std::string& path) {
+  ASSIGN_OR_RETURN(const gguf::MappedFile file, gguf::MappedFile::Open(path));
+  return Parse(file.bytes(), path);
+}
+
+absl::StatusOr<Importance> Importance::Parse(std::span<const uint8_t> bytes, const std::string& path) {
   Importance out;
   out.path_ = path;
-  ASSIGN_OR_RETURN(const gguf::MappedFile file, gguf::MappedFile::Open(path));
   absl::Status status;
-  if (StartsWithMagic(file.bytes())) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const GgufFile> gguf, GgufFile::Open(path));
+  if (StartsWithMagic(bytes)) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const GgufFile> gguf, GgufFile::Parse(bytes, path));
     status = out.ReadGguf(*gguf);
   } else {
-    status = out.ReadBinary(file.bytes());
+    status = out.ReadBinary(bytes);
   }
-  if (status.ok() && out.entries_.empty())
+  if (status.ok() && out.entries_.empty()) {
     status = InvalidArgument("has no entries, expected the output of an imatrix run");
+  }
   if (!status.ok()) return Annotate(status, path);
   return out;
 }

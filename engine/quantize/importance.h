@@ -22,6 +22,8 @@ class Importance {
  public:
   // INVALID_ARGUMENT names the file and the entry at fault.
   static absl::StatusOr<Importance> Read(const std::string& path);
+  // The same of bytes that are in memory; `path` names them in messages.
+  static absl::StatusOr<Importance> Parse(std::span<const uint8_t> bytes, const std::string& path);
 
   // Whether the file was made of this model: every entry is one of its tensors, with as many columns and experts.
   absl::Status CheckModel(const gguf::GgufFile& model) const;

@@ -4,7 +4,6 @@
 
 #include "config/base/status.h"
 #include "engine/gguf/parse.h"
-#include "engine/quantize/quantize_row.h"
 #include "engine/quantize/tensor_mix.h"
 #include "engine/tokenizer/pattern.h"
 
@@ -71,9 +70,6 @@ absl::Status CheckTarget(const Tensor& tensor, TensorType type, const PlanOption
   if (tensor.dims[0] % traits.block_elements != 0) {
     return InvalidArgument("{}: has rows of {} values, expected a multiple of {} for {}", Printable(tensor.name),
                            tensor.dims[0], traits.block_elements, traits.name);
-  }
-  if (!CanQuantize(type)) {
-    return Unimplemented("{}: would become {}, which cannot be made yet", Printable(tensor.name), traits.name);
   }
   if (!IsFloatType(tensor.type) && !options.allow_requantize) {
     return FailedPrecondition(

@@ -44,7 +44,7 @@ struct Plan {
 
 // INVALID_ARGUMENT for an expression that is none or that no tensor matches, a chosen type whose blocks do not divide
 // the rows, and an importance file of another model; FAILED_PRECONDITION for a quantized tensor that would be quantized
-// again without `allow_requantize`; UNIMPLEMENTED for types that cannot be made yet. All name the tensor.
+// again without `allow_requantize`. All name the tensor.
 absl::StatusOr<Plan> MakePlan(const gguf::GgufFile& file, const PlanOptions& options);
 
 }  // namespace inferd::quantize

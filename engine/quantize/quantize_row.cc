@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "config/base/status.h"
@@ -26,20 +27,22 @@ struct TypeQuantizer {
 };
 
 constexpr TypeQuantizer kQuantizers[] = {
-    {kQ4_0, QuantizeQ4_0},   {kQ4_1, QuantizeQ4_1},   {kQ5_0, QuantizeQ5_0},     {kQ5_1, QuantizeQ5_1},
-    {kQ8_0, QuantizeQ8_0},   {kQ2_K, QuantizeQ2_K},   {kQ3_K, QuantizeQ3_K},     {kQ4_K, QuantizeQ4_K},
-    {kQ5_K, QuantizeQ5_K},   {kQ6_K, QuantizeQ6_K},   {kIQ4_NL, QuantizeIQ4_NL}, {kIQ4_XS, QuantizeIQ4_XS},
-    {kMXFP4, QuantizeMXFP4}, {kNVFP4, QuantizeNVFP4}, {kTQ1_0, QuantizeTQ1_0},   {kTQ2_0, QuantizeTQ2_0},
+    {kQ4_0, QuantizeQ4_0},   {kQ4_1, QuantizeQ4_1},       {kQ5_0, QuantizeQ5_0},       {kQ5_1, QuantizeQ5_1},
+    {kQ8_0, QuantizeQ8_0},   {kQ2_K, QuantizeQ2_K},       {kQ3_K, QuantizeQ3_K},       {kQ4_K, QuantizeQ4_K},
+    {kQ5_K, QuantizeQ5_K},   {kQ6_K, QuantizeQ6_K},       {kIQ4_NL, QuantizeIQ4_NL},   {kIQ4_XS, QuantizeIQ4_XS},
+    {kMXFP4, QuantizeMXFP4}, {kNVFP4, QuantizeNVFP4},     {kTQ1_0, QuantizeTQ1_0},     {kTQ2_0, QuantizeTQ2_0},
+    {kIQ1_S, QuantizeIQ1_S}, {kIQ1_M, QuantizeIQ1_M},     {kIQ2_XXS, QuantizeIQ2_XXS}, {kIQ2_XS, QuantizeIQ2_XS},
+    {kIQ2_S, QuantizeIQ2_S}, {kIQ3_XXS, QuantizeIQ3_XXS}, {kIQ3_S, QuantizeIQ3_S},
 };
 
+// nullptr for the float types.
 BlockQuantizer QuantizerOf(TensorType type) {
+  static_assert(std::size(kQuantizers) == kernels::kQuantizedTypes);
   for (const TypeQuantizer& entry : kQuantizers) {
     if (entry.type == type) return entry.quantize;
   }
   return nullptr;
 }
-
-bool IsFloat(TensorType type) { return type == kF32 || type == kF16 || type == kBF16; }
 
 float LargestValue(TensorType type) {
   if (type == kF32 || type == kBF16 || type == kMXFP4) return std::numeric_limits<float>::max();
@@ -71,8 +74,6 @@ void BlockImportance(const float* importance, double mean, int n, float* w) {
 }
 
 }  // namespace
-
-bool CanQuantize(TensorType type) { return IsFloat(type) || QuantizerOf(type) != nullptr; }
 
 size_t RowBytes(TensorType type, int64_t k) {
   const kernels::TypeTraits& traits = kernels::TraitsOf(type);

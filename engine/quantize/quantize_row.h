@@ -16,8 +16,6 @@
 
 namespace inferd::quantize {
 
-// Whether QuantizeRow knows the type.
-bool CanQuantize(kernels::TensorType type);
 size_t RowBytes(kernels::TensorType type, int64_t k);
 
 // INVALID_ARGUMENT for a value that the type cannot hold: not finite, or beyond its scales.

@@ -27,8 +27,9 @@ std::vector<TensorType> Types() {
   std::vector<TensorType> types;
   for (uint32_t id = 0; id < 64; ++id) {
     const kernels::TypeTraits* traits = kernels::FindTensorType(id);
-    if (traits != nullptr && CanQuantize(traits->type)) types.push_back(traits->type);
+    if (traits != nullptr) types.push_back(traits->type);
   }
+  CHECK(types.size() == kernels::kTensorTypes);
   return types;
 }
 
@@ -87,8 +88,11 @@ INSTANTIATE_TEST_SUITE_P(Types, ErrorOfType,
                                            Bound{kQ3_K, 0.0226938}, Bound{kQ4_K, 0.0050758}, Bound{kQ5_K, 0.0013013},
                                            Bound{kQ6_K, 0.0003136}, Bound{kIQ4_NL, 0.0057735},
                                            Bound{kIQ4_XS, 0.0058631}, Bound{kTQ1_0, 0.6516185},
-                                           Bound{kTQ2_0, 0.6516185}, Bound{kMXFP4, 0.0132243},
-                                           Bound{kNVFP4, 0.0090612}),
+                                           Bound{kTQ2_0, 0.6516185}, Bound{kMXFP4, 0.0132243}, Bound{kNVFP4, 0.0090612},
+                                           Bound{kIQ2_XXS, 0.1176642}, Bound{kIQ2_XS, 0.0899703},
+                                           Bound{kIQ2_S, 0.0700947}, Bound{kIQ3_XXS, 0.0454996},
+                                           Bound{kIQ3_S, 0.0276962}, Bound{kIQ1_S, 0.2339279},
+                                           Bound{kIQ1_M, 0.2018592}),
                          [](const auto& info) { return std::string(TraitsOf(info.param.type).name); });
 
 TEST(QuantizeRow, ZerosStayZerosInEveryType) {
@@ -107,8 +111,9 @@ TEST(QuantizeRow, ConstantsAndOutliersAndMagnitudesComeBackNear) {
     }
     std::vector<float> outlier = Normal(kColumns, 0.01f, 3);
     outlier[100] = 8;
-    const std::vector<float> back = RoundTrip(type, outlier);
-    EXPECT_NEAR(back[100], 8, 2.5);
+    // Types without a zero, and with few scales, lose on the values beside it what they gain on the outlier.
+    const bool tiny = TraitsOf(type).block_bytes * 8 < TraitsOf(type).block_elements * 2.7;
+    EXPECT_LT(Error(outlier, RoundTrip(type, outlier)), tiny ? 0.55 : 0.15);
   }
 }
 

@@ -80,6 +80,13 @@ def test_the_file_is_the_same_from_parts_and_with_any_threads(tiny, tmp_path):
     assert whole == (tmp_path / "merged.gguf").read_bytes()
 
 
+@pytest.mark.parametrize("file_type", ["IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "IQ3_XS", "IQ3_M", "IQ4_XS",
+                                       "TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q3_K_L", "Q6_K", "BF16"])
+def test_every_kind_of_file_type_runs(tiny, tmp_path, file_type):
+    tool("quantize", tiny, tmp_path / "a.gguf", "--type", file_type)
+    tool("verify", tmp_path / "a.gguf")
+
+
 def imatrix(entries):
     """The older format: name, calls, values."""
     out = struct.pack("<i", len(entries))
