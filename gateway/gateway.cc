@@ -21,6 +21,7 @@
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_follower.h"
+#include "gateway/routing/routes.h"
 #include "gateway/serving/gateway_metrics.h"
 
 namespace inferd::gateway {
@@ -132,8 +133,6 @@ void Gateway::RefuseNewRequests() { parts_->upstream.shutting_down = true; }
 std::chrono::milliseconds Gateway::EndRequests() {
   parts_->upstream.running.EndAll(
       Unavailable("the server is shutting down and the time for requests under way is over"));
-  // Those that wait for a worker look up, too.
-  parts_->routes.Update(parts_->routes.Current());
   return std::chrono::hours(1);
 }
 

@@ -9,6 +9,7 @@
 #include "gateway/metrics/metrics_page.h"
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/routing/routes.h"
 
 namespace inferd::gateway {
 

@@ -8,6 +8,7 @@
 #include "config/base/status.h"
 #include "gateway/grpc/grpc_request.h"
 #include "gateway/routing/generation_set.h"
+#include "gateway/routing/resume_record.h"
 #include "gateway/serving/token_times.h"
 #include "proto/deadline.h"
 

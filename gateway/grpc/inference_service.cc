@@ -11,6 +11,7 @@
 #include "gateway/grpc/grpc_request.h"
 #include "gateway/grpc/raw_message.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
 #include "gateway/serving/model_info.h"
 
 namespace inferd::gateway {

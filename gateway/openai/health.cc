@@ -7,6 +7,7 @@
 #include "config/base/version.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
 
 namespace inferd::gateway {
 namespace {

@@ -10,6 +10,7 @@
 #include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
 #include "gateway/serving/model_info.h"
 
 namespace inferd::gateway {

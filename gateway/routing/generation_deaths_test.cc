@@ -193,7 +193,9 @@ TEST_F(GenerationTest, TimeInAWorkersHandsDoesNotCountAsWaitingForOne) {
   arguments.insert(arguments.end(), {"--withdraw-at", "0"});
   StubProcess old(arguments);
   StubProcess stub(SecondStubArguments(kFingerprint));
+  SetVersions("READY", "", "");
   std::future<Outcome> result = Run(Request("tokens=2 delay_us=400000"));
+  EXPECT_TRUE(WaitForStats([](const v1::StatsResponse& stats) { return stats.requests_running() == 1; }));
   SetVersions("", "READY", kFingerprint);
   EXPECT_EQ(result.get().text, Words(2));
 }

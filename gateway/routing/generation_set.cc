@@ -76,7 +76,7 @@ Task<std::optional<absl::Status>> GenerationSet::RunOne(std::shared_ptr<State> s
     state->running_generations.insert(&generation);
     std::optional<absl::Status> end;
     while (!end) {
-      GenerationBatch batch = co_await generation.Next(TimePoint::max());
+      GenerationBatch batch = co_await generation.Next();
       if (state->waiting.end) break;
       for (v1::GenerateEvent& event : batch.events) state->waiting.events.emplace_back(prompt, std::move(event));
       if (!batch.events.empty()) state->changed.Notify();

@@ -115,7 +115,7 @@ TEST_F(GenerationTest, CancelEndsAWaitForAModelAtOnce) {
   auto wait = [&]() -> Task<absl::Status> {
     Generation generation(upstream_, Request("tokens=2"), {}, executor);
     boost::asio::post(executor, [&] { generation.Cancel(); });
-    const GenerationBatch batch = co_await generation.Next(TimePoint::max());
+    const GenerationBatch batch = co_await generation.Next();
     co_return batch.end.value_or(absl::OkStatus());
   };
   auto result = boost::asio::co_spawn(executor, wait(), boost::asio::use_future);
@@ -178,20 +178,6 @@ TEST_F(GenerationTest, GoesOnWhereTheClientSaysItsAnswerBrokeOff) {
   Outcome outcome = Run(request).get();
   EXPECT_TRUE(outcome.status.ok()) << outcome.status;
   EXPECT_EQ(Words(4) + outcome.text, Words(9));
-}
-
-TEST(CheckResumeTokens, NamesAChoiceThatIsNotThereOrTwice) {
-  v1::GenerateRequest request;
-  request.add_resume_tokens();
-  EXPECT_TRUE(CheckResumeTokens(request).ok());
-  request.add_resume_tokens();
-  EXPECT_EQ(MessageOf(CheckResumeTokens(request)), "resume_tokens: choice 0 is there twice");
-  request.mutable_resume_tokens(1)->set_choice(1);
-  EXPECT_EQ(MessageOf(CheckResumeTokens(request)), "resume_tokens: choice 1 is not below 1");
-  request.set_choices(2);
-  EXPECT_TRUE(CheckResumeTokens(request).ok());
-  request.mutable_resume_tokens(1)->set_choice(4'000'000'000u);
-  EXPECT_TRUE(absl::IsInvalidArgument(CheckResumeTokens(request)));
 }
 
 // The worker holds three at a time: the others wait for those of the same list.

@@ -1,5 +1,6 @@
 #include "gateway/routing/resume_gate.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 namespace inferd::gateway {
@@ -26,6 +27,14 @@ void ResumeGate::Leave(const std::string& key) {
   for (const auto& weak : waiters) {
     if (auto waiter = weak.lock()) boost::asio::post(waiter->executor, [waiter] { waiter->turn->Notify(); });
   }
+}
+
+size_t ResumeGate::waiting(const std::string& key) const {
+  absl::MutexLock lock(&mutex_);
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end()) return 0;
+  const auto& waiters = entry->second.waiters;
+  return static_cast<size_t>(std::ranges::count_if(waiters, [](const auto& waiter) { return !waiter.expired(); }));
 }
 
 Task<void> ResumeGate::WaitForTurn(std::string key, Executor executor, TimePoint deadline,

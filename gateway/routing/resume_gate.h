@@ -23,6 +23,8 @@ class ResumeGate {
   void Leave(const std::string& key);
   // Until someone leaves, the deadline, or somebody else notifies `turn`; then TryEnter() again. Runs on `executor`.
   Task<void> WaitForTurn(std::string key, Executor executor, TimePoint deadline, std::shared_ptr<Signal> turn);
+  // How many wait for `key` now.
+  size_t waiting(const std::string& key) const;
 
  private:
   struct Waiter;
@@ -30,7 +32,7 @@ class ResumeGate {
     bool taken = false;
     std::vector<std::weak_ptr<Waiter>> waiters;
   };
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -77,12 +77,40 @@ TEST_F(WorkerCallTest, ASuspectHasItsTurnAlone) {
   auto killer = Embed("die_reading=1");
   stub.WaitForDeath();
   stub.Start();
+  while (gate_.waiting("chat") == 0) {
+    ASSERT_EQ(killer.wait_for(milliseconds(0)), std::future_status::timeout) << "went on before its turn";
+    std::this_thread::yield();
+  }
   EXPECT_TRUE(Embed("another").get().ok()) << "which no death is blamed on";
   EXPECT_EQ(killer.wait_for(milliseconds(0)), std::future_status::timeout);
   gate_.Leave("chat");
   stub.WaitForDeath();
   EXPECT_TRUE(absl::IsInternal(killer.get().status()));
   EXPECT_TRUE(gate_.TryEnter("chat")) << "is left";
+}
+
+// It gives no sign of getting further: what may be long is not waited for.
+TEST_F(WorkerCallTest, ThoseThatMayHaveKilledDoNotWaitForTheEndOfACall) {
+  upstream_.call_turn = milliseconds(1);
+  std::future<Outcome> stream;
+  std::future<absl::StatusOr<v1::EmbedResponse>> call;
+  std::vector<std::string> arguments = StubArguments();
+  arguments.insert(arguments.end(), {"--hold-queue", "yes"});
+  {
+    StubProcess stub(StubArguments());
+    ASSERT_TRUE(gate_.TryEnter("chat"));
+    stream = Run(Request("tokens=100 delay_us=3000"));
+    WaitForDeltas(8);
+    call = Embed("die_reading=1 queued=1");
+    stub.WaitForDeath();
+  }
+  StubProcess stub(arguments);
+  while (gate_.waiting("chat") < 2) std::this_thread::yield();
+  gate_.Leave("chat");
+  EXPECT_EQ(stream.get().text, Words(100));
+  EXPECT_EQ(call.wait_for(milliseconds(0)), std::future_status::timeout) << "is held by its worker";
+  upstream_.running.EndAll(absl::UnavailableError("over"));
+  EXPECT_EQ(MessageOf(call.get().status()), "over");
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 #include <boost/asio/detached.hpp>
 #include <memory>
 
-#include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
 #include "gateway/routing/unary_call.h"
+#include "gateway/routing/worker_pool.h"
 
 namespace inferd::gateway {
 namespace {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gateway/routing/generation.h"
+#include "gateway/routing/route_table.h"
+#include "gateway/routing/upstream.h"
 
 namespace inferd::gateway {
 

@@ -12,6 +12,7 @@
 #include "gateway/json/valid_text.h"
 #include "gateway/limits/address_group.h"
 #include "gateway/routing/route_table.h"
+#include "gateway/routing/routes.h"
 #include "gateway/serving/errors.h"
 #include "gateway/serving/request_id.h"
 

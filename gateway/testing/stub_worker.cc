@@ -244,8 +244,9 @@ grpc::Status StubInference::Generate(grpc::ServerContext* context, const v1::Gen
 grpc::ServerUnaryReactor* StubInference::Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
                                                v1::EmbedResponse* response) {
   const std::string first = request->inputs_size() > 0 ? request->inputs(0).text() : "";
-  if (NumberOption(first, "die_reading", 0) != 0) return new DyingCall(*context);
-  if (options_.holds_queue && !Option(first, "queued").empty()) {
+  const bool holds = options_.holds_queue && !Option(first, "queued").empty();
+  if (NumberOption(first, "die_reading", 0) != 0 && !holds) return new DyingCall(*context);
+  if (holds) {
     ++waiting_;
     return new HeldCall;
   }

@@ -43,7 +43,8 @@ class StubInference : public v1::Inference::WithCallbackMethod_Embed<v1::Inferen
   // Refuses what Generate would.
   grpc::Status Validate(grpc::ServerContext* context, const v1::GenerateRequest* request,
                         v1::ValidateResponse* response) override;
-  // Of the first text alone: "queued=1" (without having begun) and "die_reading=1".
+  // Of the first text alone: "queued=1" (without having begun) and "die_reading=1"; with both it dies where such
+  // requests are not held.
   grpc::ServerUnaryReactor* Embed(grpc::CallbackServerContext* context, const v1::EmbedRequest* request,
                                   v1::EmbedResponse* response) override;
   // One token for each byte.
