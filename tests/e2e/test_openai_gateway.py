@@ -3,6 +3,7 @@ import asyncio
 import http.client
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -243,7 +244,9 @@ def test_stream_goes_on_when_the_worker_is_killed(gateway, client):
         usage = chunk.usage or usage
         if i == 10:
             gateway.kill_worker()
-            threading.Timer(0.2, gateway.start_worker).start()
+            restart = threading.Timer(0.2, gateway.start_worker)
+            restart.start()
+    restart.join()
     assert text == words(60) and usage.completion_tokens == 60
     assert 'inferd_requests_resumed_total{model="chat"} 1' in gateway.metrics()
 
@@ -261,13 +264,21 @@ def test_metrics_are_clean_and_have_models(gateway, client):
             "inferd_inter_token_latency_seconds_count", "inferd_worker_queue_seconds_bucket"} <= names
 
 
+def is_stopped(pid):
+    """Whether no thread of the process runs any more: each stops when the kernel next lets it run."""
+    states = [stat.read_text().rsplit(")", 1)[1].split()[0] for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    return bool(states) and set(states) == {"T"}
+
+
 def test_a_worker_that_hangs_does_not_delay_the_scrape(gateway):
     gateway.worker.send_signal(signal.SIGSTOP)
     try:
+        wait_for(lambda: is_stopped(gateway.worker.pid), what="the stop of the worker")
         page = gateway.metrics()
     finally:
         gateway.worker.send_signal(signal.SIGCONT)
-    assert 'inferd_up{model="chat",version="1",process="worker"} 0' in page
+    up = [line for line in page.splitlines() if line.startswith("inferd_up{")]
+    assert 'inferd_up{model="chat",version="1",process="worker"} 0' in up
 
 
 def test_one_log_line_a_request_without_prompt_or_control_characters(gateway, client):
