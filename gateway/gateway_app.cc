@@ -4,11 +4,12 @@
 
 #include "absl/strings/ascii.h"
 #include "config/base/status.h"
+#include "gateway/api/respond.h"
 #include "gateway/auth/access.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/metrics/metrics_page.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/form.h"
 #include "gateway/routing/routes.h"
 
 namespace inferd::gateway {
@@ -69,7 +70,7 @@ bool IsJson(std::string_view content_type) {
 constexpr std::chrono::seconds kFirstRoutesWait{10};
 
 Response RefuseFor(const absl::Status& status, Exchange& exchange) {
-  return ErrorResponse(NoteError(status, exchange));
+  return ErrorResponse(*exchange.form, NoteError(status, exchange), exchange.request_id);
 }
 
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
@@ -92,6 +93,7 @@ const GatewayApp::Endpoint* GatewayApp::Find(std::string_view path) {
 std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
   const Request& request = exchange.request;
   const Endpoint* endpoint = Find(request.path);
+  exchange.form = &OpenAiForm();
   if (endpoint == nullptr && !(request.path == "*" && request.method == "OPTIONS")) {
     return MakeError(404, "no such path", exchange);
   }
@@ -157,10 +159,12 @@ Task<void> GatewayApp::ServeMetrics(Exchange& exchange) {
 }
 
 Response GatewayApp::MakeError(int status, std::string_view message, Exchange& exchange) {
+  // Of a head that is no request's, nobody knows the API.
+  if (exchange.form == nullptr) exchange.form = &OpenAiForm();
   ApiError error = HttpError(status, message);
   if (status == 500) error.message += " (request " + exchange.request_id + ")";
   exchange.record.error_code = error.code.empty() ? "invalid_request" : error.code;
-  return ErrorResponse(error);
+  return ErrorResponse(*exchange.form, error, exchange.request_id);
 }
 
 void GatewayApp::Finished(const Exchange& exchange) {

@@ -17,12 +17,15 @@
 namespace inferd::gateway {
 
 class StreamSocket;
+struct ApiForm;
 
 class Exchange : public ServedRequest {
  public:
   Exchange(StreamSocket& socket, std::string request_id);
 
   Request request;
+  // Of the API that the request came by; set before anything is answered.
+  const ApiForm* form = nullptr;
   // Whether an endpoint that needs no key may name models.
   bool may_see_models = false;
 

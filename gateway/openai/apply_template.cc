@@ -6,9 +6,10 @@
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
+#include "gateway/api/field_names.h"
+#include "gateway/api/respond.h"
 #include "gateway/json/json_text.h"
 #include "gateway/json/valid_text.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/chat_request.h"
 #include "gateway/serving/parse_body.h"

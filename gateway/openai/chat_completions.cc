@@ -1,9 +1,9 @@
 // POST /v1/chat/completions
+#include "gateway/api/respond.h"
+#include "gateway/api/serve_generation.h"
 #include "gateway/openai/answers/chat_answer.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/chat_request.h"
-#include "gateway/openai/serve_generation.h"
 #include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {

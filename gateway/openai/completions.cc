@@ -1,11 +1,12 @@
 // POST /v1/completions
 #include <fmt/format.h>
 
-#include "gateway/openai/answers/error_body.h"
+#include "gateway/api/field_names.h"
+#include "gateway/api/respond.h"
+#include "gateway/api/serve_generation.h"
 #include "gateway/openai/answers/text_answer.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/openai/requests/completion_request.h"
-#include "gateway/openai/serve_generation.h"
 #include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {

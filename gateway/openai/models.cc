@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "config/base/status.h"
+#include "gateway/api/respond.h"
 #include "gateway/http/canonical_path.h"
 #include "gateway/json/valid_text.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"

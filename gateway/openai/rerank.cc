@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "config/base/status.h"
+#include "gateway/api/embed_call.h"
+#include "gateway/api/respond.h"
 #include "gateway/json/fields.h"
 #include "gateway/json/json_text.h"
-#include "gateway/openai/answers/error_body.h"
-#include "gateway/openai/embed_call.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/serving/parse_body.h"
 

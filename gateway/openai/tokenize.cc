@@ -5,9 +5,10 @@
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
+#include "gateway/api/field_names.h"
+#include "gateway/api/respond.h"
 #include "gateway/json/fields.h"
 #include "gateway/json/json_text.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/serving/parse_body.h"
 

@@ -45,7 +45,9 @@ GATEWAY = {
     "http": ("async", "limits", "serving"),
     "auth": ("async", "http", "limits", "serving"),
     "metrics": ("async", "http", "routing", "serving"),
-    "openai": ("async", "auth", "http", "json", "limits", "routing", "serving"),
+    # What the APIs over HTTP share; none of them knows another.
+    "api": ("async", "auth", "http", "json", "limits", "routing", "serving"),
+    "openai": ("api", "async", "auth", "http", "json", "limits", "routing", "serving"),
     "grpc": ("async", "auth", "http", "json", "limits", "routing", "serving"),
 }
 LAYERS = {

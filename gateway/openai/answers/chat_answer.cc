@@ -46,7 +46,7 @@ std::string ToolCallDeltaJson(const v1::ToolCallDelta& call) {
 }  // namespace
 
 ChatAnswer::ChatAnswer(AnswerOptions options, bool with_logprobs)
-    : Answer(std::move(options)), with_logprobs_(with_logprobs), choices_(options_.prompts * options_.choices) {}
+    : ChoicesAnswer(std::move(options)), with_logprobs_(with_logprobs), choices_(options_.prompts * options_.choices) {}
 
 std::span<const FieldName> ChatAnswer::FieldNames() const { return ChatFieldNames(); }
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/answers/choices_answer.h"
 
 namespace inferd::gateway {
 
-class ChatAnswer : public Answer {
+class ChatAnswer : public ChoicesAnswer {
  public:
   ChatAnswer(AnswerOptions options, bool with_logprobs);
 

@@ -7,7 +7,7 @@
 
 #include "config/base/json_string.h"
 #include "gateway/json/valid_text.h"
-#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/answers/choices_answer.h"
 
 namespace inferd::gateway {
 namespace {

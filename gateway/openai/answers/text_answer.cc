@@ -14,7 +14,7 @@ namespace inferd::gateway {
 namespace json = boost::json;
 
 TextAnswer::TextAnswer(AnswerOptions options, Extras extras)
-    : Answer(std::move(options)), extras_(std::move(extras)), choices_(options_.prompts * options_.choices) {
+    : ChoicesAnswer(std::move(options)), extras_(std::move(extras)), choices_(options_.prompts * options_.choices) {
   for (uint32_t i = 0; i < choices_.size(); ++i) choices_[i].offset = CountCharacters(ValidText(EchoOf(i)));
 }
 

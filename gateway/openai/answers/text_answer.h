@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/answers/choices_answer.h"
 #include "gateway/openai/answers/logprobs.h"
 
 namespace inferd::gateway {
 
-class TextAnswer : public Answer {
+class TextAnswer : public ChoicesAnswer {
  public:
   struct Extras {
     bool with_logprobs = false;

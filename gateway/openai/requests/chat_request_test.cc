@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "config/base/status.h"
-#include "gateway/openai/answers/error_body.h"
 #include "gateway/openai/requests/completion_request.h"
 
 namespace inferd::gateway {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gateway/openai/answers/error_body.h"
+#include "gateway/api/field_names.h"
 #include "gateway/openai/requests/generation_fields.h"
 #include "inferd/v1/inference.pb.h"
 

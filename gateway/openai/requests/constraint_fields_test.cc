@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "config/base/status.h"
-#include "gateway/openai/answers/error_body.h"
+#include "gateway/api/field_names.h"
 #include "gateway/openai/requests/chat_request.h"
 #include "gateway/serving/errors.h"
 

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "config/base/status.h"
+#include "gateway/api/deadline_field.h"
+#include "gateway/api/priority_field.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/openai/requests/constraint_fields.h"
-#include "gateway/openai/requests/deadline_field.h"
-#include "gateway/openai/requests/priority_field.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {

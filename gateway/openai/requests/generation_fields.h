@@ -4,12 +4,11 @@
 //   RETURN_IF_ERROR(ReadGenerationFields(fields, request, common));
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "gateway/api/serve_generation.h"
 #include "gateway/json/fields.h"
 
 namespace inferd::v1 {
@@ -19,14 +18,11 @@ class GenerateRequest;
 namespace inferd::gateway {
 
 // What the gateway itself needs of them.
-struct GenerationFields {
+struct GenerationFields : GenerationOptions {
   // Empty: not given.
   std::string model;
-  bool stream = false;
   bool include_usage = false;
   bool return_token_ids = false;
-  std::optional<std::chrono::milliseconds> deadline;
-  std::string user;
   // Of the field that binds the output's form; empty: there is none.
   std::string_view constraint_name;
   // By any of its names, also where it says "no limit".

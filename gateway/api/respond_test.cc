@@ -1,4 +1,4 @@
-#include "gateway/openai/answers/error_body.h"
+#include "gateway/api/respond.h"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,13 @@
 
 #include "config/base/status.h"
 #include "config/base/status_details.h"
+#include "gateway/api/field_names.h"
+#include "gateway/openai/form.h"
 
 namespace inferd::gateway {
 namespace {
 
-TEST(ErrorBody, CallFieldsAsTheClientDoes) {
+TEST(FieldNames, CallFieldsAsTheClientDoes) {
   static constexpr FieldName kNames[] = {{"chat.messages", "messages"}, {"chat", "messages"}, {"inputs", "input"}};
   const std::pair<const char*, const char*> cases[] = {
       {"chat.messages[3].role: bad", "messages[3].role: bad"},
@@ -33,19 +35,21 @@ TEST(ErrorBody, CallFieldsAsTheClientDoes) {
   EXPECT_TRUE(WithFieldNames(absl::OkStatus(), kNames).ok());
 }
 
-TEST(ErrorBody, SayWhenToComeBack) {
+TEST(Respond, SayWhenToComeBack) {
   absl::Status status = absl::ResourceExhaustedError("the queue is full");
   SetRetryAfter(status, 7);
-  Response response = ErrorResponse(ToApiError(status));
+  Response response = ErrorResponse(OpenAiForm(), ToApiError(status), "req-1");
   EXPECT_EQ(response.status, 429);
   ASSERT_EQ(response.headers.size(), 1u);
   EXPECT_EQ(response.headers[0], (std::pair<std::string, std::string>("Retry-After", "7")));
-  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnavailableError("x"))).headers[0].second, "1");
-  EXPECT_EQ(ErrorResponse(ToApiError(absl::UnauthenticatedError("x"))).headers[0].second, "Bearer");
+  EXPECT_EQ(ErrorResponse(OpenAiForm(), ToApiError(absl::UnavailableError("x")), "req-1").headers[0].second, "1");
+  EXPECT_EQ(ErrorResponse(OpenAiForm(), ToApiError(absl::UnauthenticatedError("x")), "req-1").headers[0].second,
+            "Bearer");
 }
 
-TEST(ErrorBody, HaveTheShapeThatClientsRead) {
-  auto body = boost::json::parse(ErrorBody(ToApiError(absl::InvalidArgumentError("n: \"x\" is not an integer"))));
+TEST(Respond, HaveTheShapeThatClientsRead) {
+  auto body = boost::json::parse(
+      OpenAiForm().error_body(ToApiError(absl::InvalidArgumentError("n: \"x\" is not an integer")), ""));
   EXPECT_EQ(body, (boost::json::value{{"error",
                                        {{"message", "n: \"x\" is not an integer"},
                                         {"type", "invalid_request_error"},

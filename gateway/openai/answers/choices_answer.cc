@@ -1,4 +1,4 @@
-#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/answers/choices_answer.h"
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -8,6 +8,7 @@
 
 #include "config/base/status.h"
 #include "gateway/json/valid_text.h"
+#include "gateway/serving/errors.h"
 
 namespace inferd::gateway {
 namespace {
@@ -54,10 +55,10 @@ json::object TimingsJson(const v1::Timings& timings, const v1::Usage& usage) {
 
 double FiniteLogprob(double logprob) { return std::isfinite(logprob) ? logprob : kLowestLogprob; }
 
-Answer::Answer(AnswerOptions options)
+ChoicesAnswer::ChoicesAnswer(AnswerOptions options)
     : options_(std::move(options)), model_(options_.model), warnings_(options_.warnings) {}
 
-absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) {
+absl::Status ChoicesAnswer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) {
   uint32_t first = prompt * options_.choices;
   if (event.has_accepted()) {
     TakeAccepted(prompt, event.accepted());
@@ -76,11 +77,11 @@ absl::Status Answer::Add(uint32_t prompt, const v1::GenerateEvent& event, std::s
   return absl::OkStatus();
 }
 
-absl::Status Answer::WithClientNames(const absl::Status& status) const {
+absl::Status ChoicesAnswer::WithClientNames(const absl::Status& status) const {
   return WithFieldNames(WithConstraintName(status, options_.constraint_name), FieldNames());
 }
 
-void Answer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) {
+void ChoicesAnswer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) {
   fingerprint_ = accepted.fingerprint();
   if (!accepted.model().empty()) model_ = accepted.model();
   if (prompt > 0) return;  // warnings are the same for all prompts
@@ -89,7 +90,7 @@ void Answer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) {
   }
 }
 
-void Answer::TakeFinished(const v1::Finished& finished) {
+void ChoicesAnswer::TakeFinished(const v1::Finished& finished) {
   const v1::Usage& usage = finished.usage();
   if (finished.choice() == 0) {
     usage_.set_prompt_tokens(usage_.prompt_tokens() + usage.prompt_tokens());
@@ -104,7 +105,7 @@ void Answer::TakeFinished(const v1::Finished& finished) {
   timings_.set_first_token_seconds(std::max(timings_.first_token_seconds(), timings.first_token_seconds()));
 }
 
-json::object Answer::Header(bool chunk) const {
+json::object ChoicesAnswer::Header(bool chunk) const {
   json::object object;
   object["id"] = Text(options_.id);
   object["object"] = Text(ObjectName(chunk));
@@ -114,7 +115,7 @@ json::object Answer::Header(bool chunk) const {
   return object;
 }
 
-const std::string& Answer::ChunkStart() {
+const std::string& ChoicesAnswer::ChunkStart() {
   if (chunk_start_.empty()) {
     chunk_start_ = "data: " + json::serialize(Header(true));
     chunk_start_.back() = ',';  // instead of the closing brace
@@ -122,7 +123,7 @@ const std::string& Answer::ChunkStart() {
   return chunk_start_;
 }
 
-void Answer::AppendChunk(std::string_view choice_json, std::string& sse) {
+void ChoicesAnswer::AppendChunk(std::string_view choice_json, std::string& sse) {
   sse.append(ChunkStart());
   if (!warnings_.empty() && !std::exchange(warned_, true)) {
     sse.append("\"warnings\":").append(json::serialize(json::value_from(warnings_))).append(",");
@@ -131,7 +132,7 @@ void Answer::AppendChunk(std::string_view choice_json, std::string& sse) {
   sse.append("\"choices\":[").append(choice_json).append("]}\n\n");
 }
 
-void Answer::AppendEnd(std::string& sse) {
+void ChoicesAnswer::AppendEnd(std::string& sse) {
   if (options_.include_usage) {
     json::object object = Header(true);
     object["choices"] = json::array();
@@ -142,7 +143,7 @@ void Answer::AppendEnd(std::string& sse) {
   sse.append("data: [DONE]\n\n");
 }
 
-std::string Answer::Body() {
+std::string ChoicesAnswer::Body() {
   json::object object = Header(false);
   json::array choices;
   for (uint32_t i = 0; i < options_.prompts * options_.choices; ++i) choices.push_back(ChoiceJson(i));

@@ -1,5 +1,4 @@
-// An answer in the making: takes the events of one or more generations and gives either the chunks of a stream or, at
-// the end, one whole body. ChatAnswer and TextAnswer give it the shapes of their endpoints.
+// Answers that have choices, as OpenAI's do: ChatAnswer and TextAnswer give them the shapes of their endpoints.
 //
 //   answer.Add(prompt_index, event, &sse);      // streamed: appends "data: {...}\n\n" lines
 //   answer.AppendEnd(sse);                      // usage, then data: [DONE]
@@ -14,7 +13,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "gateway/openai/answers/error_body.h"
+#include "gateway/api/answer.h"
+#include "gateway/api/field_names.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
@@ -35,20 +35,16 @@ struct AnswerOptions {
   uint32_t prompts = 1;
 };
 
-class Answer {
+class ChoicesAnswer : public Answer {
  public:
-  explicit Answer(AnswerOptions options);
-  virtual ~Answer() = default;
+  explicit ChoicesAnswer(AnswerOptions options);
 
-  // With `sse` the event becomes chunks of a stream, without it part of Body(). The error of a choice that failed.
-  absl::Status Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse);
-
-  void AppendEnd(std::string& sse);
-  std::string Body();
+  absl::Status Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) override;
+  void AppendEnd(std::string& sse) override;
+  std::string Body() override;
+  absl::Status WithClientNames(const absl::Status& status) const override;
 
   const v1::Usage& usage() const { return usage_; }
-  // An error of the worker with the field as the client calls it.
-  absl::Status WithClientNames(const absl::Status& status) const;
 
  protected:
   // `choice` is the answer's.

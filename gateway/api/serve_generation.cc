@@ -1,7 +1,8 @@
-#include "gateway/openai/serve_generation.h"
+#include "gateway/api/serve_generation.h"
 
 #include <algorithm>
 
+#include "gateway/api/respond.h"
 #include "gateway/auth/access.h"
 #include "gateway/routing/generation_set.h"
 #include "gateway/serving/token_times.h"
@@ -11,12 +12,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr std::string_view kFiller = ": still working\n\n";
-
 // The status with which the batch ends the answer, if it does.
-std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* sse) {
+std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* stream) {
   for (const auto& [prompt, event] : batch.events) {
-    absl::Status added = answer.Add(prompt, event, sse);
+    absl::Status added = answer.Add(prompt, event, stream);
     if (!added.ok()) return answer.WithClientNames(added);
   }
   if (batch.end) return answer.WithClientNames(*batch.end);
@@ -24,7 +23,10 @@ std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& 
 }
 
 std::string ErrorEvent(Exchange& exchange, const absl::Status& status) {
-  return "data: " + ErrorBody(NoteError(status, exchange)) + "\n\n";
+  const ApiForm& form = *exchange.form;
+  std::string event(form.error_start);
+  event.append(form.error_body(NoteError(status, exchange), exchange.request_id)).append(form.error_end);
+  return event;
 }
 
 Task<void> SendWhole(Exchange& exchange, GenerationSet& set, TokenTimes& times, Answer& answer) {
@@ -54,20 +56,20 @@ Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet&
     co_return;
   }
   Response head;
-  head.content_type = "text/event-stream; charset=utf-8";
+  head.content_type = exchange.form->stream_type;
   head.headers.emplace_back("Cache-Control", "no-cache");
   head.headers.emplace_back("X-Accel-Buffering", "no");
-  bool connected = co_await exchange.StartStream(std::move(head), kFiller);
+  bool connected = co_await exchange.StartStream(std::move(head), exchange.form->filler);
   bool cancelled = false;
-  std::string sse;
+  std::string records;
   while (connected) {
-    sse.clear();
-    std::optional<absl::Status> end = AddBatch(batch, answer, &sse);
-    if (end && end->ok()) answer.AppendEnd(sse);
-    if (end && !end->ok()) sse.append(ErrorEvent(exchange, *end));
+    records.clear();
+    std::optional<absl::Status> end = AddBatch(batch, answer, &records);
+    if (end && end->ok()) answer.AppendEnd(records);
+    if (end && !end->ok()) records.append(ErrorEvent(exchange, *end));
     cancelled = end && absl::IsCancelled(*end);
-    if (batch.events.empty() && !end) sse = kFiller;
-    connected = co_await exchange.Write(sse);
+    if (batch.events.empty() && !end) records = exchange.form->filler;
+    connected = co_await exchange.Write(records);
     if (end) break;
     batch = co_await set.Next(steady_clock::now() + serving.keep_alive);
     times.Take(batch);
@@ -80,12 +82,12 @@ Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet&
 }  // namespace
 
 Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vector<v1::GenerateRequest> requests,
-                           const GenerationFields& common, Answer& answer) {
+                           const GenerationOptions& wanted, Answer& answer) {
   Generation::Options options;
-  options.sticky = StickyOf(exchange.key.get(), common.user);
+  options.sticky = StickyOf(exchange.key.get(), wanted.user);
   options.request_id = exchange.request_id;
   options.caller = CallerOf(exchange.key.get(), exchange.peer_host);
-  if (common.deadline) options.deadline = exchange.arrived + *common.deadline;
+  if (wanted.deadline) options.deadline = exchange.arrived + *wanted.deadline;
   uint64_t answers = 0;
   for (v1::GenerateRequest& request : requests) {
     answers += std::max(1u, request.choices());
@@ -95,7 +97,7 @@ Task<void> ServeGeneration(const Serving& serving, Exchange& exchange, std::vect
   GenerationSet set(serving.upstream, std::move(requests), options, exchange.executor());
   exchange.OnClientGone([&set] { set.Cancel(); });
   TokenTimes times(serving.metrics, exchange.record, exchange.arrived);
-  if (common.stream) {
+  if (wanted.stream) {
     co_await SendStream(serving, exchange, set, times, answer);
   } else {
     co_await SendWhole(exchange, set, times, answer);

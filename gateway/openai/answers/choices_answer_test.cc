@@ -1,4 +1,4 @@
-#include "gateway/openai/answers/answer.h"
+#include "gateway/openai/answers/choices_answer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/openai/requests/deadline_field.h"
+#include "gateway/api/deadline_field.h"
 
 #include "config/base/status.h"
 #include "proto/deadline.h"

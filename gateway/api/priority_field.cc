@@ -1,4 +1,4 @@
-#include "gateway/openai/requests/priority_field.h"
+#include "gateway/api/priority_field.h"
 
 #include "config/base/status.h"
 

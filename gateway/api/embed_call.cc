@@ -1,9 +1,9 @@
-#include "gateway/openai/embed_call.h"
+#include "gateway/api/embed_call.h"
 
 #include "config/base/status.h"
-#include "gateway/openai/answers/error_body.h"
-#include "gateway/openai/requests/deadline_field.h"
-#include "gateway/openai/requests/priority_field.h"
+#include "gateway/api/deadline_field.h"
+#include "gateway/api/field_names.h"
+#include "gateway/api/priority_field.h"
 
 namespace inferd::gateway {
 

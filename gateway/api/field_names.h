@@ -1,26 +1,15 @@
-// Errors as clients of this API see them.
+// Fields of the contract (proto/inferd/v1/inference.proto) as the client of an API calls them.
 //
-//   if (!model.ok()) co_return co_await RespondError(exchange, model.status());
+//   static constexpr FieldName kNames[] = {{"chat.messages", "messages"}};
+//   return WithFieldNames(status, kNames);
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "gateway/http/exchange.h"
-#include "gateway/serving/errors.h"
 
 namespace inferd::gateway {
-
-// {"error":{"message","type","param","code"}}
-std::string ErrorBody(const ApiError& error);
-
-// With WWW-Authenticate for 401 and Retry-After where it is known.
-Response ErrorResponse(const ApiError& error);
-
-// Answers with the error and notes it for log and metrics.
-Task<void> RespondError(Exchange& exchange, absl::Status status);
 
 // A field of the contract, and what it is called over HTTP.
 struct FieldName {
