@@ -55,19 +55,20 @@ void Fill(const MemoryPlan& plan, v1::MemoryPlan& out) {
   out.set_explanation(plan.explanation);
 }
 
-// Streams the newest routing table; one that is overtaken before it could be written is skipped. Owned by gRPC until
-// OnDone; everything but the constructor runs on the loop.
-class RouteStream : public grpc::ServerWriteReactor<v1::RouteSnapshot> {
+// Streams the newest routing table; one that is overtaken before it could be written is skipped. Reads what the watcher
+// has applied. Owned by gRPC until OnDone; everything but the constructor runs on the loop.
+class RouteStream : public grpc::ServerBidiReactor<v1::WatchRoutesRequest, v1::RouteSnapshot> {
  public:
-  explicit RouteStream(Supervisor& supervisor) : supervisor_(supervisor) {
-    supervisor_.loop().Post([this] {
-      watch_ = supervisor_.routes().Watch([this](RouteBoard::Snapshot snapshot) {
-        newest_ = std::move(snapshot);
-        WriteNext();
-      });
+  explicit RouteStream(Supervisor& supervisor) : supervisor_(supervisor) { StartRead(&request_); }
+
+  void OnReadDone(bool ok) override {
+    supervisor_.loop().Post([this, ok] {
+      if (watch_ == 0) Watch();
+      if (!ok || ended_) return;  // a watcher that has no more to tell may listen still
+      supervisor_.routes().Applied(watch_, request_.applied_revision());
+      StartRead(&request_);
     });
   }
-
   void OnWriteDone(bool ok) override {
     supervisor_.loop().Post([this, ok] {
       writing_ = false;
@@ -88,6 +89,13 @@ class RouteStream : public grpc::ServerWriteReactor<v1::RouteSnapshot> {
   }
 
  private:
+  void Watch() {
+    const auto take = [this](RouteBoard::Snapshot snapshot) {
+      newest_ = std::move(snapshot);
+      WriteNext();
+    };
+    watch_ = supervisor_.routes().Watch(take, request_.applies());
+  }
   void WriteNext() {
     // Revision 0 is the table before the first one.
     if (writing_ || ended_ || newest_ == nullptr || newest_ == written_ || newest_->revision() == 0) return;
@@ -100,6 +108,7 @@ class RouteStream : public grpc::ServerWriteReactor<v1::RouteSnapshot> {
   }
 
   Supervisor& supervisor_;
+  v1::WatchRoutesRequest request_;
   uint64_t watch_ = 0;
   RouteBoard::Snapshot newest_, written_;
   bool writing_ = false;
@@ -162,8 +171,7 @@ class AdminService : public v1::Admin::CallbackService {
       const std::map<uint64_t, uint32_t> weights(request->weights().begin(), request->weights().end());
       const Milliseconds window = request->window_ms() == 0 ? kCanaryWindow : Clamped(request->window_ms());
       const absl::Status status = supervisor_.SetTraffic(request->model(), weights, request->rollback_on(), window);
-      // After the publication, which the change has posted.
-      supervisor_.loop().Post([this, response, reactor, status] {
+      supervisor_.WhenRouted([this, response, reactor, status] {
         response->set_route_revision(supervisor_.routes().revision());
         reactor->Finish(ToGrpc(status));
       });
@@ -214,8 +222,7 @@ class AdminService : public v1::Admin::CallbackService {
     });
   }
 
-  grpc::ServerWriteReactor<v1::RouteSnapshot>* WatchRoutes(CallbackServerContext*,
-                                                           const v1::WatchRoutesRequest*) override {
+  grpc::ServerBidiReactor<v1::WatchRoutesRequest, v1::RouteSnapshot>* WatchRoutes(CallbackServerContext*) override {
     return new RouteStream(supervisor_);
   }
 
@@ -228,11 +235,13 @@ class AdminService : public v1::Admin::CallbackService {
     return reactor;
   }
 
+  // A change is answered once it holds for the next request.
   template <typename Result, typename Fill>
-  static Operations::Done<Result> Finishing(ServerUnaryReactor* reactor, Fill fill) {
-    return [reactor, fill](absl::StatusOr<Result> result) {
-      if (result.ok()) fill(*result);
-      reactor->Finish(ToGrpc(result.status()));
+  Operations::Done<Result> Finishing(ServerUnaryReactor* reactor, Fill fill) {
+    return [this, reactor, fill](absl::StatusOr<Result> result) {
+      if (!result.ok()) return reactor->Finish(ToGrpc(result.status()));
+      fill(*result);
+      supervisor_.WhenRouted([reactor] { reactor->Finish(grpc::Status::OK); });
     };
   }
 

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "config/base/status.h"
 #include "daemon/testing/test_daemon.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -211,7 +215,8 @@ TEST_F(AdminServerTest, ANameThatNoModelMayHaveIsRefusedBeforeAnythingStarts) {
 TEST_F(AdminServerTest, AWatcherOfRoutesSeesEachChangeInOrder) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-  const auto stream = daemon.admin().WatchRoutes(&context, {});
+  const auto stream = daemon.admin().WatchRoutes(&context);
+  ASSERT_TRUE(stream->Write({}));
   v1::RouteSnapshot snapshot;
   ASSERT_TRUE(stream->Read(&snapshot));
   std::vector<std::string> models;
@@ -226,6 +231,61 @@ TEST_F(AdminServerTest, AWatcherOfRoutesSeesEachChangeInOrder) {
   EXPECT_GT(snapshot.revision(), before);
   EXPECT_EQ(snapshot.routes_size(), 1);
   context.TryCancel();
+}
+
+// A gateway of the test: it routes by the tables that it is given, and says so when it is told to.
+class Watcher {
+ public:
+  explicit Watcher(const TestDaemon& daemon) : stream_(daemon.admin().WatchRoutes(&context_)) {
+    v1::WatchRoutesRequest opening;
+    opening.set_applies(true);
+    EXPECT_TRUE(stream_->Write(opening));
+  }
+  ~Watcher() { context_.TryCancel(); }
+
+  v1::RouteSnapshot Next() {
+    v1::RouteSnapshot snapshot;
+    EXPECT_TRUE(stream_->Read(&snapshot));
+    return snapshot;
+  }
+  void Confirm(uint64_t revision) {
+    v1::WatchRoutesRequest told;
+    told.set_applied_revision(revision);
+    EXPECT_TRUE(stream_->Write(told));
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::WatchRoutesRequest, v1::RouteSnapshot>> stream_;
+};
+
+TEST_F(AdminServerTest, AChangeIsAnsweredOnceTheGatewayRoutesByIt) {
+  Watcher watcher(daemon);
+  watcher.Confirm(watcher.Next().revision());
+  absl::Notification answered;
+  std::thread caller([&] {
+    v1::UnloadRequest unload;
+    unload.set_model("other");
+    v1::UnloadResponse unloaded;
+    EXPECT_TRUE(Call(&v1::Admin::Stub::Unload, unload, unloaded).ok());
+    answered.Notify();
+  });
+  uint64_t revision = 0;
+  for (v1::RouteSnapshot snapshot; revision == 0;) {
+    snapshot = watcher.Next();
+    if (snapshot.routes_size() == 1 && snapshot.routes(0).versions_size() == 1) revision = snapshot.revision();
+  }
+  EXPECT_FALSE(answered.WaitForNotificationWithTimeout(absl::Milliseconds(200)));
+  watcher.Confirm(revision);
+  caller.join();
+}
+
+TEST_F(AdminServerTest, AGatewayThatConfirmsNothingDoesNotHoldAChangeUp) {
+  Watcher watcher(daemon);
+  v1::UnloadRequest unload;
+  unload.set_model("other");
+  v1::UnloadResponse unloaded;
+  EXPECT_TRUE(Call(&v1::Admin::Stub::Unload, unload, unloaded).ok());
 }
 
 }  // namespace

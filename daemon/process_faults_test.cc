@@ -28,7 +28,8 @@ auto IsIn(const std::string& model, const std::string& state) {
 // What the gateway is told of a model's newest version, from a new WatchRoutes call.
 v1::RouteVersion RouteOf(const TestDaemon& daemon, const std::string& model) {
   grpc::ClientContext context;
-  const auto stream = daemon.admin().WatchRoutes(&context, {});
+  const auto stream = daemon.admin().WatchRoutes(&context);
+  EXPECT_TRUE(stream->Write({}));
   v1::RouteSnapshot snapshot;
   EXPECT_TRUE(stream->Read(&snapshot));
   context.TryCancel();
@@ -197,7 +198,8 @@ TEST(ProcessFaults, AnOpenStreamOfRoutesDoesNotHoldTheEndUp) {
   daemon.Start();
   daemon.WaitUntilReady();
   grpc::ClientContext context;
-  const auto stream = daemon.admin().WatchRoutes(&context, {});
+  const auto stream = daemon.admin().WatchRoutes(&context);
+  EXPECT_TRUE(stream->Write({}));
   v1::RouteSnapshot snapshot;
   ASSERT_TRUE(stream->Read(&snapshot));
   daemon.Signal(SIGTERM);

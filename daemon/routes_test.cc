@@ -57,5 +57,32 @@ TEST(RouteBoard, SnapshotInHandDoesNotChange) {
   EXPECT_EQ(kept->routes(0).model(), "a");
 }
 
+TEST(RouteBoard, AChangeIsInForceOnceEachWatcherThatAppliesHasAppliedIt) {
+  RouteBoard board;
+  const auto ignore = [](RouteBoard::Snapshot) {};
+  board.Watch(ignore);  // looks on alone
+  const uint64_t first = board.Watch(ignore, /*applies=*/true);
+  const uint64_t second = board.Watch(ignore, /*applies=*/true);
+  board.Publish(SnapshotOf("a"));
+  int calls = 0;
+  board.WhenInForce([&] { ++calls; });
+  board.Applied(first, 1);
+  board.Applied(second, 0);
+  EXPECT_FALSE(board.InForce());
+  EXPECT_EQ(calls, 0);
+  board.Applied(second, 1);
+  EXPECT_TRUE(board.InForce());
+  EXPECT_EQ(calls, 1);
+  board.WhenInForce([&] { ++calls; });
+  EXPECT_EQ(calls, 2);
+  board.Publish(SnapshotOf("b"));
+  board.WhenInForce([&] { ++calls; });
+  board.Applied(first, 2);
+  board.Applied(first, 1);  // an older word takes nothing back
+  EXPECT_EQ(calls, 2);
+  board.Unwatch(second);
+  EXPECT_EQ(calls, 3);
+}
+
 }  // namespace
 }  // namespace inferd::daemon

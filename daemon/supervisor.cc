@@ -34,6 +34,9 @@ namespace {
 
 enum class Phase { kStarting, kServing, kDraining, kEnded };
 
+// For the gateways to say that they route by a new table. A gateway that is captured must not hold operators up.
+constexpr Milliseconds kRoutesTime{2000};
+
 }  // namespace
 
 struct Supervisor::Impl {
@@ -59,6 +62,7 @@ struct Supervisor::Impl {
   std::string last_reload;
   uint64_t reloads_ok = 0, reloads_failed = 0;
   uint32_t reloads_running = 0;
+  bool awaiting_routes = false;  // on the way to readiness
 
   absl::Status OpenSockets();
   absl::Status Build(Supervisor& supervisor);
@@ -69,6 +73,8 @@ struct Supervisor::Impl {
   void OnChange();
   void AfterChange();
   void ReportReadiness();
+  bool CanServe() const { return gateway->state() == WorkerState::kReady && fleet->Settled(); }
+  void WhenRouted(std::function<void()> then);
   void BeginDrain();
   void ContinueDrain();
   void KillEverything();
@@ -247,10 +253,30 @@ void Supervisor::Impl::AfterChange() {
 
 void Supervisor::Impl::ReportReadiness() {
   if (phase == Phase::kServing) return manager->Status(fleet->Summary());
-  if (gateway->state() != WorkerState::kReady || !fleet->Settled()) return;
-  phase = Phase::kServing;
-  manager->Ready(fleet->Summary());
-  LogInfo("serving", {{"http", config.listen.http.ToString()}, {"state", fleet->Summary()}});
+  if (!CanServe() || std::exchange(awaiting_routes, true)) return;
+  WhenRouted([this] {
+    awaiting_routes = false;
+    if (phase != Phase::kStarting || !CanServe()) return;
+    phase = Phase::kServing;
+    manager->Ready(fleet->Summary());
+    LogInfo("serving", {{"http", config.listen.http.ToString()}, {"state", fleet->Summary()}});
+  });
+}
+
+void Supervisor::Impl::WhenRouted(std::function<void()> then) {
+  // After the publication, which a change has posted.
+  loop->Post([this, then = std::make_shared<std::function<void()>>(std::move(then))] {
+    const auto once = [then](bool routed) {
+      if (!*then) return;
+      if (!routed) LogWarning("a gateway has not confirmed the routes", {{"waited_ms", kRoutesTime.count()}});
+      std::exchange(*then, nullptr)();
+    };
+    const EventLoop::TimerId timer = loop->RunAfter(kRoutesTime, [once] { once(false); });
+    routes.WhenInForce([this, once, timer] {
+      loop->Cancel(timer);
+      once(true);
+    });
+  });
 }
 
 // ----------------------------------------------------------------------------------------------------------------- end
@@ -310,8 +336,10 @@ void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<st
       last_reload = MessageOf(changes.status());
       LogError("reload failed, the old configuration goes on", {{"reason", last_reload}});
     }
-    if (--reloads_running == 0 && phase == Phase::kServing) manager->Ready(fleet->Summary());
-    done(std::move(changes));
+    WhenRouted([this, changes = std::move(changes), done] {
+      if (--reloads_running == 0 && phase == Phase::kServing) manager->Ready(fleet->Summary());
+      done(changes);
+    });
   });
 }
 
@@ -320,6 +348,7 @@ void Supervisor::Impl::Reload(bool dry_run, std::function<void(absl::StatusOr<st
 EventLoop& Supervisor::loop() { return *impl_->loop; }
 Operations& Supervisor::operations() { return *impl_->operations; }
 RouteBoard& Supervisor::routes() { return impl_->routes; }
+void Supervisor::WhenRouted(std::function<void()> then) { impl_->WhenRouted(std::move(then)); }
 GatewayKeeper& Supervisor::gateway() { return *impl_->gateway; }
 OnDemand& Supervisor::on_demand() { return *impl_->on_demand; }
 CanaryWatch& Supervisor::canaries() { return *impl_->canaries; }

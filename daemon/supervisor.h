@@ -55,6 +55,8 @@ class Supervisor {
   EventLoop& loop();
   Operations& operations();
   RouteBoard& routes();
+  // Calls `then` once the gateways route by what the fleet is now. One that does not say so is not waited for long.
+  void WhenRouted(std::function<void()> then);
   GatewayKeeper& gateway();
   OnDemand& on_demand();
   CanaryWatch& canaries();

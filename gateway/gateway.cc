@@ -70,7 +70,7 @@ HttpOptions MakeHttpOptions(const config::LimitOptions& limits, ByteBudget& bodi
 
 // In the order of construction; each uses only what stands above it.
 struct Gateway::Parts {
-  Parts(const config::Config& config, std::unique_ptr<Access> keys, const std::string& admin)
+  Parts(const config::Config& config, std::unique_ptr<Access> keys, const std::string& admin, std::string health_name)
       : access(std::move(keys)),
         poison(Clock::System()),
         loader(admin),
@@ -89,7 +89,11 @@ struct Gateway::Parts {
     upstream.ensure_loaded = [this](std::string model, Executor executor) {
       return loader.EnsureLoaded(std::move(model), std::move(executor));
     };
-    routes.OnUpdate([this](const RouteTable& table) { workers.KeepOnly(table); });
+    routes.OnUpdate([this, health_name = std::move(health_name)](const RouteTable& table) mutable {
+      workers.KeepOnly(table);
+      // Before the first table it can serve nobody.
+      if (!health_name.empty()) public_server.SayServing(std::exchange(health_name, ""));
+    });
     follower = std::make_unique<RouteFollower>(admin, routes);
     outcomes = std::make_unique<OutcomeReporter>(admin, metrics);
   }
@@ -121,9 +125,9 @@ Gateway::~Gateway() { parts_->pool.Stop(); }
 absl::StatusOr<std::unique_ptr<Gateway>> Gateway::Start(const config::Config& config, GatewaySockets sockets) {
   ASSIGN_OR_RETURN(std::unique_ptr<Access> access,
                    Access::Create(config.auth, config.limits.requests_per_minute, Clock::System()));
-  auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin);
+  auto parts = std::make_unique<Parts>(config, std::move(access), sockets.admin, sockets.health_name);
   parts->server.Listen(std::move(sockets.http));
-  parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit(), sockets.health_name);
+  parts->public_server.Listen(std::move(sockets.grpc), parts->server.limit());
   return std::unique_ptr<Gateway>(new Gateway(std::move(parts)));
 }
 

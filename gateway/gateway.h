@@ -25,7 +25,7 @@ struct GatewaySockets {
   UniqueFd grpc;
   // gRPC target of the supervisor.
   std::string admin;
-  // Further name under which gRPC's health service shows this process; empty: none.
+  // Further name under which gRPC's health service shows this process once it has routes; empty: none.
   std::string health_name;
 };
 

@@ -71,8 +71,11 @@ PublicServer::PublicServer(IoPool& pool, const Serving& serving, Access& access,
 
 PublicServer::~PublicServer() = default;
 
-void PublicServer::Listen(UniqueFd listener, ConnectionLimit& limit, const std::string& health_name) {
-  if (!health_name.empty()) parts_->server->GetHealthCheckService()->SetServingStatus(health_name, true);
+void PublicServer::SayServing(const std::string& health_name) {
+  parts_->server->GetHealthCheckService()->SetServingStatus(health_name, true);
+}
+
+void PublicServer::Listen(UniqueFd listener, ConnectionLimit& limit) {
   parts_->acceptor = Acceptor::Start(
       parts_->pool.At(0), std::move(listener), [&limit] { return limit.HasRoom(); },
       [&limit, server = parts_->server.get()](UniqueFd fd) {

@@ -2,7 +2,7 @@
 // are accepted by us, because gRPC cannot take over an inherited listening socket.
 //
 //   PublicServer server(pool, serving, access, {.max_message_bytes = 10 << 20});
-//   server.Listen(std::move(listening_fd), http_server.limit(), "");
+//   server.Listen(std::move(listening_fd), http_server.limit());
 //   bool drained = server.Drain(deadline);
 #pragma once
 
@@ -31,9 +31,10 @@ class PublicServer {
   PublicServer(IoPool& pool, const Serving& serving, Access& access, PublicServerOptions options);
   ~PublicServer();
 
-  // Accepts while `limit` has room; it must outlive the pool's threads. `health_name`: a further name that the health
-  // service knows this server by; empty: none.
-  void Listen(UniqueFd listener, ConnectionLimit& limit, const std::string& health_name);
+  // Accepts while `limit` has room; it must outlive the pool's threads.
+  void Listen(UniqueFd listener, ConnectionLimit& limit);
+  // The health service answers SERVING under this name, too.
+  void SayServing(const std::string& health_name);
   // Health says NOT_SERVING; waits until no call runs.
   void AwaitNoCall(TimePoint deadline);
   // Health says NOT_SERVING, new calls are refused, running ones go on to their end or the deadline. True if all ended

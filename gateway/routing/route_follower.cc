@@ -46,17 +46,22 @@ class RouteFollower::Loop {
       SetContext(nullptr);
       return false;
     }
-    auto reader = stub_->WatchRoutes(&context, v1::WatchRoutesRequest());
+    const auto stream = stub_->WatchRoutes(&context);
+    v1::WatchRoutesRequest told;
+    told.set_applies(true);
+    stream->Write(told);  // if it fails, so does Read
     v1::RouteSnapshot snapshot;
     bool any = false;
     uint64_t revision = 0;
-    while (reader->Read(&snapshot)) {
+    while (stream->Read(&snapshot)) {
       if (any && snapshot.revision() < revision) continue;
       any = true;
       revision = snapshot.revision();
       routes_.Update(std::make_shared<const RouteTable>(snapshot));
+      told.set_applied_revision(revision);
+      stream->Write(told);
     }
-    grpc::Status status = reader->Finish();
+    const grpc::Status status = stream->Finish();
     SetContext(nullptr);
     if (any && !thread_.stopping())
       LogWarning("lost the supervisor's routes, keeping the last", {{"error", status.error_message()}});

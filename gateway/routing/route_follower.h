@@ -1,5 +1,5 @@
-// Follows the supervisor's routes (Admin.WatchRoutes) on a thread of its own and keeps the last table when the
-// supervisor cannot be reached.
+// Follows the supervisor's routes (Admin.WatchRoutes) on a thread of its own, tells it which table has been applied,
+// and keeps the last one when the supervisor cannot be reached.
 //
 //   RouteFollower follower("unix:/run/inferd/admin.sock", routes);
 #pragma once

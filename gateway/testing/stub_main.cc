@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
 #include "gateway/testing/stub_worker.h"
 #include "inferd/v1/admin.grpc.pb.h"
 
@@ -24,12 +22,12 @@ class StubAdmin : public v1::Admin::Service {
  public:
   explicit StubAdmin(v1::RouteSnapshot snapshot) : snapshot_(std::move(snapshot)) {}
 
-  grpc::Status WatchRoutes(grpc::ServerContext* context, const v1::WatchRoutesRequest*,
-                           grpc::ServerWriter<v1::RouteSnapshot>* writer) override {
-    writer->Write(snapshot_);
-    // Nothing changes; looks now and then whether the gateway still listens.
-    absl::Notification never;
-    while (!context->IsCancelled()) never.WaitForNotificationWithTimeout(absl::Milliseconds(50));
+  grpc::Status WatchRoutes(grpc::ServerContext*,
+                           grpc::ServerReaderWriter<v1::RouteSnapshot, v1::WatchRoutesRequest>* stream) override {
+    stream->Write(snapshot_);
+    // Nothing changes until the gateway leaves.
+    v1::WatchRoutesRequest told;
+    while (stream->Read(&told)) continue;
     return grpc::Status::OK;
   }
 
