@@ -74,7 +74,7 @@ if [ -f "$oracle_archs" ]; then
   check "making the oracles' small models" run_quietly "models" "$python/bin/python" "$oracle_archs" "$INFERD_TEST_ARCHS"
 fi
 
-build release build/release -DINFERD_TESTS=ON
+build release build/release -DINFERD_TESTS=ON -DINFERD_GPU_EMULATOR=ON
 check "unit tests" ctest_in build/release release
 check "lint: layers, lengths, bans" "$python/bin/python" tests/lint/check.py
 check "lint: kernels call nothing" "$python/bin/python" tests/lint/check.py --symbols build/release/kernels/libinferd_kernels.a

@@ -75,6 +75,13 @@ ACYCLIC = ("config", "daemon", "engine", "gateway", "proto", "worker")
 KERNEL_HEADERS = {"cstddef", "cstdint", "cstring", "immintrin.h", "arm_neon.h"}
 REFERENCE_HEADERS = KERNEL_HEADERS | {"algorithm", "bit", "cfloat", "climits", "cmath", "limits"}
 DISPATCH_HEADERS = REFERENCE_HEADERS | {"cpuid.h", "sys/auxv.h", "asm/hwcap.h"}
+# The emulated GPU is a program on this machine, kernels/cuda one of CUDA's; kernels/gpu has what both give it.
+GPU_HEADERS = {
+    "gpu": {"cstdint"},
+    "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "boost/context/detail/fcontext.hpp", "cstdio", "cstdlib", "deque", "functional", "map",
+                                         "utility", "vector"},
+    "cuda": REFERENCE_HEADERS | {"cuda_fp16.h", "cuda_runtime.h", "utility"},
+}
 LONGEST = {".h": 200, ".cc": 400, ".py": 400}
 LONGEST_FUNCTION = 60
 EXCUSE = "Long because"
@@ -124,7 +131,8 @@ def check_layers(path, text):
             yield number, f'{part_of(path)}/ may not include "{own.group(1)}"'
         system = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
         if system and folder == "kernels" and not is_test(path):
-            wanted = DISPATCH_HEADERS if len(path.parts) == 2 else REFERENCE_HEADERS if path.parts[1] == "reference" else KERNEL_HEADERS
+            wanted = (DISPATCH_HEADERS if len(path.parts) == 2 else REFERENCE_HEADERS if path.parts[1] == "reference" else
+                      GPU_HEADERS.get(path.parts[1], KERNEL_HEADERS))
             if system.group(1) not in wanted:
                 yield number, f"kernels/ may not include <{system.group(1)}>"
 
@@ -228,7 +236,8 @@ def check_source(path, text):
     yield from check_layers(path, text)
     yield from check_lengths(path, text, functions)
     yield from check_bans(path, text)
-    if not is_test(path):
+    # What a thread of a GPU finds in registers, the emulator finds in a variable of the OS thread.
+    if not is_test(path) and path.parts[:2] != ("kernels", "gpu_emulator"):
         yield from check_globals(outer, inner)
     for line in directives:
         yield line, "#if inside a function: an instruction set or platform is a file"
