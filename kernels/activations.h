@@ -61,7 +61,7 @@ struct LargestSums {
   int32_t one_sign32 = 0;    // of the magnitudes of those of 32 elements that have one sign, twice
 };
 
-static inline __attribute__((always_inline)) uint32_t WideOf(LargestSums largest) {
+static constexpr __attribute__((always_inline)) uint32_t WideOf(LargestSums largest) {
   constexpr int32_t kMost = INT16_MAX;
   return (largest.one_sign32 > kMost / 15 * 2 ? kWideUnsigned4 : 0) |
          (largest.one_sign32 > kMost / 31 * 2 ? kWideUnsigned5 : 0) |

@@ -10,6 +10,10 @@
 
 #define GPU_KERNEL(threads) __global__ void __launch_bounds__(threads)
 #define GPU_DEVICE __device__ __forceinline__
+#define GPU_BOTH __host__ __device__ __forceinline__
+#define GPU_UNROLL _Pragma("unroll")
+#define GPU_UNROLL_BY(count) _Pragma(GPU_TEXT(unroll count))
+#define GPU_TEXT(...) #__VA_ARGS__
 #define GPU_SHARED(type, name, dimensions) __shared__ type name dimensions
 
 namespace inferd::kernels::gpu {

@@ -10,8 +10,9 @@
 // kernels/reference.
 //
 //   GPU_KERNEL(threads)             a kernel whose blocks have at most so many threads
-//   GPU_DEVICE                      a function that kernels call
+//   GPU_DEVICE                      a function that kernels call; GPU_BOTH: that the host may call, too
 //   GPU_SHARED(type, name, [n][m])  an array that the threads of a block share; undefined until written
+//   GPU_UNROLL, GPU_UNROLL_BY(n)    the loop that follows is unrolled
 //   Thread(), Lane(), Warp()        of the block's threads; a warp is 32 of them
 //   BlockX(), BlockY(), BlockZ()    of the grid's blocks
 //   SyncThreads(), SyncWarp()       barriers of all threads of the block, of all lanes of the warp

@@ -10,11 +10,11 @@
 
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu_emulator/device.h"
+#include "kernels/gpu_emulator/testing.h"
 
 namespace inferd::kernels::gpu_emulator {
 namespace {
 
-constexpr LaneOrder kOrders[] = {LaneOrder::kForward, LaneOrder::kBackward, LaneOrder::kRandom};
 constexpr int kThreads = 96;
 
 // ---- kernels with and without a fault
@@ -79,32 +79,6 @@ GPU_KERNEL(64) AddPosition(const int* position, float* x) {
 }
 
 // ---- running them
-
-// Memory of the device with a copy of the host's values.
-template <class T>
-class OnDevice {
- public:
-  OnDevice(Device& device, const std::vector<T>& host)
-      : device_(device), data_(static_cast<T*>(device.Allocate(host.size() * sizeof(T)))), n_(host.size()) {
-    Stream stream(device);
-    stream.Copy(data_, host.data(), n_ * sizeof(T));
-    stream.Wait();
-  }
-  ~OnDevice() { device_.Free(data_); }
-  T* data() { return data_; }
-  std::vector<T> Read() {
-    std::vector<T> host(n_);
-    Stream stream(device_);
-    stream.Copy(host.data(), data_, n_ * sizeof(T));
-    stream.Wait();
-    return host;
-  }
-
- private:
-  Device& device_;
-  T* data_;
-  size_t n_;
-};
 
 std::vector<float> Counting(size_t n) {
   std::vector<float> values(n);

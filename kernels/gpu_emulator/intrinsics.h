@@ -12,6 +12,9 @@
 
 #define GPU_KERNEL(threads) inline void
 #define GPU_DEVICE inline
+#define GPU_BOTH inline
+#define GPU_UNROLL
+#define GPU_UNROLL_BY(count)
 // Each instance of a template has arrays of its own, as the lambda has a static of its own.
 #define GPU_SHARED(type, name, dimensions)                                                     \
   typedef type name##Array dimensions;                                                         \

@@ -15,18 +15,18 @@
 namespace inferd::kernels {
 
 template <class Ops>
-inline typename Ops::Float Negate(typename Ops::Float x) {
+constexpr typename Ops::Float Negate(typename Ops::Float x) {
   return Ops::Multiply(x, Ops::Set(-1.0f));
 }
 
 template <class Ops>
-inline typename Ops::Float Absolute(typename Ops::Float x) {
+constexpr typename Ops::Float Absolute(typename Ops::Float x) {
   return Ops::Select(Ops::Less(x, Ops::Set(0.0f)), Negate<Ops>(x), x);
 }
 
 // Horner's rule, highest coefficient first.
 template <class Ops, int kCount>
-inline typename Ops::Float Polynomial(typename Ops::Float x, const float (&coefficients)[kCount]) {
+constexpr typename Ops::Float Polynomial(typename Ops::Float x, const float (&coefficients)[kCount]) {
   typename Ops::Float sum = Ops::Set(coefficients[0]);
   for (int i = 1; i < kCount; ++i) sum = Ops::MultiplyAdd(sum, x, Ops::Set(coefficients[i]));
   return sum;
@@ -39,7 +39,7 @@ struct ReducedExponent {
 };
 
 template <class Ops>
-inline ReducedExponent<Ops> ReduceExponent(typename Ops::Float x) {
+constexpr ReducedExponent<Ops> ReduceExponent(typename Ops::Float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding and subtracting it rounds to the nearest integer
   constexpr float kTail[] = {0.0013946459911820136f, 0.0083665839953257268f, 0.041666281860834063f,
                              0.16666542991848935f, 0.50000000619931791f};
@@ -53,7 +53,7 @@ inline ReducedExponent<Ops> ReduceExponent(typename Ops::Float x) {
 // to make one and as many for each product with it, and the weights of keys that attention does not see are all down
 // there.
 template <class Ops>
-inline typename Ops::Float Exp(typename Ops::Float x) {
+constexpr typename Ops::Float Exp(typename Ops::Float x) {
   const auto least = Ops::Set(-87.33f);
   auto reduced = ReduceExponent<Ops>(Ops::Minimum(Ops::Set(89.0f), Ops::Maximum(least, x)));
   auto power = Ops::ScaleByPowerOfTwo(Ops::Add(reduced.expm1, Ops::Set(1.0f)), reduced.n);
@@ -62,7 +62,7 @@ inline typename Ops::Float Exp(typename Ops::Float x) {
 
 // Within 4 units: expm1(2|x|) / (expm1(2|x|) + 2).
 template <class Ops>
-inline typename Ops::Float Tanh(typename Ops::Float x) {
+constexpr typename Ops::Float Tanh(typename Ops::Float x) {
   auto twice = Ops::Minimum(Ops::Set(20.0f), Absolute<Ops>(Ops::Add(x, x)));
   auto reduced = ReduceExponent<Ops>(twice);
   auto power = Ops::ScaleByPowerOfTwo(Ops::Set(1.0f), reduced.n);
@@ -73,7 +73,7 @@ inline typename Ops::Float Tanh(typename Ops::Float x) {
 
 // Within 4 units: x P(x^2) up to 1, 1 - exp(Q(|x|)) beyond, where Q fits log(erfc).
 template <class Ops>
-inline typename Ops::Float Erf(typename Ops::Float x) {
+constexpr typename Ops::Float Erf(typename Ops::Float x) {
   constexpr float kNear[] = {7.8888048673793404e-5f, -0.00080207555175442375f, 0.0051895266655468311f,
                              -0.026854440601350474f, 0.11283600094659643f,     -0.37612627129999954f,
                              1.128379165913061f};
@@ -89,7 +89,7 @@ inline typename Ops::Float Erf(typename Ops::Float x) {
 
 // log(1 + e^x), within 4 units: max(x, 0) + log1p(e^-|x|), with log1p(z) = 2 atanh(z / (2 + z)).
 template <class Ops>
-inline typename Ops::Float Softplus(typename Ops::Float x) {
+constexpr typename Ops::Float Softplus(typename Ops::Float x) {
   constexpr float kAtanh[] = {0.140985854702321f, 0.13978284050817736f, 0.20012589991503692f, 0.33333154460501422f,
                               1.0000000040565309f};
   auto z = Exp<Ops>(Negate<Ops>(Absolute<Ops>(x)));
@@ -100,12 +100,12 @@ inline typename Ops::Float Softplus(typename Ops::Float x) {
 
 // x / (1 + e^-(factor x))
 template <class Ops>
-inline typename Ops::Float TimesSigmoid(typename Ops::Float x, typename Ops::Float exponent) {
+constexpr typename Ops::Float TimesSigmoid(typename Ops::Float x, typename Ops::Float exponent) {
   return Ops::Divide(x, Ops::Add(Exp<Ops>(Negate<Ops>(exponent)), Ops::Set(1.0f)));
 }
 
 template <class Ops>
-inline typename Ops::Float GeluTanh(typename Ops::Float x) {
+constexpr typename Ops::Float GeluTanh(typename Ops::Float x) {
   // x (1 + tanh(u)) / 2 = x / (1 + e^-2u) with 2u = x sqrt(8 / pi) (1 + 0.044715 x^2)
   auto cubic = Ops::MultiplyAdd(Ops::Multiply(x, x), Ops::Set(0.0713548162f), Ops::Set(1.59576912f));
   return TimesSigmoid<Ops>(x, Ops::Multiply(x, cubic));
@@ -114,7 +114,7 @@ inline typename Ops::Float GeluTanh(typename Ops::Float x) {
 // The nearest number with 11 significant bits, as half precision has (Veltkamp's splitting); x unchanged if it is
 // large.
 template <class Ops>
-inline typename Ops::Float RoundToHalf(typename Ops::Float x) {
+constexpr typename Ops::Float RoundToHalf(typename Ops::Float x) {
   auto scaled = Ops::Multiply(x, Ops::Set(8193.0f));  // 2^13 + 1
   auto rounded = Ops::Subtract(scaled, Ops::Subtract(scaled, x));
   return Ops::Select(Ops::Less(Absolute<Ops>(x), Ops::Set(65536.0f)), rounded, x);
@@ -122,20 +122,20 @@ inline typename Ops::Float RoundToHalf(typename Ops::Float x) {
 
 // What a table of GELU in half precision, indexed by half-precision x, gives: x itself from 10 on, 0 below -10.
 template <class Ops>
-inline typename Ops::Float GeluHalf(typename Ops::Float x) {
+constexpr typename Ops::Float GeluHalf(typename Ops::Float x) {
   auto y = RoundToHalf<Ops>(GeluTanh<Ops>(RoundToHalf<Ops>(x)));
   y = Ops::Select(Ops::Less(x, Ops::Set(10.0f)), y, x);
   return Ops::Select(Ops::Less(x, Ops::Set(-10.0f)), Ops::Set(0.0f), y);
 }
 
 template <class Ops>
-inline typename Ops::Float GeluErf(typename Ops::Float x) {
+constexpr typename Ops::Float GeluErf(typename Ops::Float x) {
   auto erf = Erf<Ops>(Ops::Multiply(x, Ops::Set(0.707106781f)));
   return Ops::Multiply(Ops::Multiply(x, Ops::Set(0.5f)), Ops::Add(erf, Ops::Set(1.0f)));
 }
 
 template <class Ops, Activation kKind>
-inline typename Ops::Float Activate(typename Ops::Float x) {
+constexpr typename Ops::Float Activate(typename Ops::Float x) {
   if constexpr (kKind == Activation::kSilu) return TimesSigmoid<Ops>(x, x);
   if constexpr (kKind == Activation::kGeluTanh) return GeluTanh<Ops>(x);
   if constexpr (kKind == Activation::kGeluHalf) return GeluHalf<Ops>(x);

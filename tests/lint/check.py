@@ -77,7 +77,7 @@ REFERENCE_HEADERS = KERNEL_HEADERS | {"algorithm", "bit", "cfloat", "climits", "
 DISPATCH_HEADERS = REFERENCE_HEADERS | {"cpuid.h", "sys/auxv.h", "asm/hwcap.h"}
 # The emulated GPU is a program on this machine, kernels/cuda one of CUDA's; kernels/gpu has what both give it.
 GPU_HEADERS = {
-    "gpu": {"cstdint"},
+    "gpu": {"bit", "cmath", "cstdint"},
     "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "boost/context/detail/fcontext.hpp", "cstdio", "cstdlib", "deque", "functional", "map",
                                          "utility", "vector"},
     "cuda": REFERENCE_HEADERS | {"cuda_fp16.h", "cuda_runtime.h", "utility"},

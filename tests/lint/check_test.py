@@ -17,6 +17,7 @@ BROKEN = [
     ("daemon/a.h", HEAD + '#include "engine/engine.h"\n', "daemon/ may not include"),
     ("kernels/a.h", HEAD + '#include "config/base/status.h"\n', "kernels/ may not include"),
     ("kernels/x86_avx2/a.cc", "#include <vector>\n", "kernels/ may not include <vector>"),
+    ("kernels/gpu/a.h", HEAD + "#include <cuda_runtime.h>\n", "kernels/ may not include <cuda_runtime.h>"),
     ("kernels/x86_avx2/a.cc", "#include <cmath>\n", "kernels/ may not include <cmath>"),
     ("newfolder/a.cc", "int f();\n", "has no rule"),
     ("engine/newfolder/a.cc", "int f();\n", "has no rule"),
