@@ -112,8 +112,7 @@ GPU_KERNEL(kAttentionThreads) AttendSpans(SpanArguments a) {
       }
       values[d] = o;
     }
-    first = end;
-    SyncThreads();
+    first = end;  // the weights are read by now when the next page's are written: LargestOf lies in between
   }
   for (int d = t; d < l.v_dim; d += kAttentionThreads) state[16 + d] = values[d];
   if (t != 0) return;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "kernels/gpu/float_product.h"
+#include "kernels/gpu/lookup_types.h"
 #include "kernels/gpu/matrix_product.h"
 #include "kernels/gpu/quantize.h"
 #include "kernels/gpu/vector_product.h"
@@ -133,7 +134,7 @@ template <class Type>
 class QuantizedProducts : public ::testing::Test {};
 
 using QuantizedTypes = ::testing::Types<TypeQ4_0, TypeQ4_1, TypeQ5_0, TypeQ5_1, TypeQ8_0, TypeQ2_K, TypeQ3_K, TypeQ4_K,
-                                        TypeQ5_K, TypeQ6_K>;
+                                        TypeQ5_K, TypeQ6_K, TypeIQ4_NL, TypeMXFP4, TypeIQ4_XS, TypeTQ1_0, TypeTQ2_0>;
 TYPED_TEST_SUITE(QuantizedProducts, QuantizedTypes);
 
 TYPED_TEST(QuantizedProducts, HaveTheReferencesBits) {
