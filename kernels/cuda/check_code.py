@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-# Kernels by name, and an instruction that each has to have: none is a kernel that only must not spill.
+# Kernels that have to be there, and an instruction that each has to have or None. No kernel at all may spill.
 KERNELS = {"MultiplyMatrix": "IMMA", "MultiplyVector": "IDP", "MultiplyFloats": "FFMA", "AttendSpans": "FFMA", "MergeSpans": "FFMA",
            "RmsNorm": "FFMA", "QuantizeBlocks32": "SHFL", "QuantizeBlocks256": "SHFL", "WriteKv": None, "Rope": "FFMA", "TopK": "SHFL"}
 QUANTIZED_TYPES = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "MXFP4", "IQ4_XS",
@@ -32,8 +32,9 @@ def check(listing, architecture):
         for name, text in own.items():
             if instruction and not re.search(rf"\b{instruction}\b", text):
                 yield f"sm_{architecture}: {name} has no {instruction}"
-            if LOCAL_MEMORY.search(text):
-                yield f"sm_{architecture}: {name} spills registers or keeps arrays in local memory"
+    for name, text in code.items():
+        if LOCAL_MEMORY.search(text):
+            yield f"sm_{architecture}: {name} spills registers or keeps arrays in local memory"
     for kernel in ("MultiplyVector", "MultiplyMatrix"):
         for kind in QUANTIZED_TYPES:
             if not any(kernel in name and f"Type{kind}" in name for name in code):

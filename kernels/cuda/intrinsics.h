@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#define GPU_KERNEL(threads) __global__ void __launch_bounds__(threads)
+#define GPU_KERNEL(threads, name, ...) __global__ void __launch_bounds__(threads) name(__VA_ARGS__)
 #define GPU_DEVICE __device__ __forceinline__
 #define GPU_BOTH __host__ __device__ __forceinline__
 #define GPU_UNROLL _Pragma("unroll")

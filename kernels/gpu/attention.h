@@ -67,7 +67,7 @@ GPU_DEVICE float ScoreOf(const SpanArguments& a, const float* query, const uint8
 }
 
 // One query head and one span: scores of a page's keys in 64 threads, then the dimensions of its values in all.
-GPU_KERNEL(kAttentionThreads) AttendSpans(SpanArguments a) {
+GPU_KERNEL(kAttentionThreads, AttendSpans, SpanArguments a) {
   GPU_SHARED(float, query, [kMostHeadDimensions]);
   GPU_SHARED(float, values, [kMostHeadDimensions]);
   GPU_SHARED(float, weights, [kPageTokens]);
@@ -121,7 +121,7 @@ GPU_KERNEL(kAttentionThreads) AttendSpans(SpanArguments a) {
 }
 
 // Adds the spans of a row in ascending order, and divides.
-GPU_KERNEL(kAttentionThreads) MergeSpans(SpanArguments a) {
+GPU_KERNEL(kAttentionThreads, MergeSpans, SpanArguments a) {
   const int head = BlockX(), row = BlockY();
   const SeenRange seen = a.seen[row];
   const int spans = (seen.end - 1) / kSpanTokens - seen.first / kSpanTokens + 1;

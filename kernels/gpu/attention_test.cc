@@ -17,7 +17,7 @@ namespace {
 using gpu_emulator::Device;
 using gpu_emulator::kOrders;
 using gpu_emulator::LaneOrder;
-using gpu_emulator::LaunchAndWait;
+using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
 const Kernels& Reference() { return *SelectKernels("reference"); }
@@ -66,16 +66,15 @@ class Problem {
     }
     OnDevice<int32_t> of(device, page_of), positions(device, at);
     OnDevice<float> k(device, k_), v(device, v_);
-    LaunchAndWait(device, "WriteKv", {static_cast<uint32_t>(case_.length)}, {kWriteThreads}, [&] {
-      WriteKv({.layout = LayoutOf(case_.shape),
-               .pages = pages.data(),
-               .page_of = of.data(),
-               .positions = positions.data(),
-               .k = k.data(),
-               .k_stride = KStride(),
-               .v = v.data(),
-               .v_stride = VStride()});
-    });
+    Launcher(device, "WriteKv", {static_cast<uint32_t>(case_.length)}, {kWriteThreads})(
+        WriteKv, {.layout = LayoutOf(case_.shape),
+                  .pages = pages.data(),
+                  .page_of = of.data(),
+                  .positions = positions.data(),
+                  .k = k.data(),
+                  .k_stride = KStride(),
+                  .v = v.data(),
+                  .v_stride = VStride()});
     return memory.Read();
   }
 
@@ -131,9 +130,8 @@ class Problem {
                           .out = out.data(),
                           .out_stride = OutStride()};
     const auto heads = static_cast<uint32_t>(Heads()), rows = static_cast<uint32_t>(case_.queries);
-    LaunchAndWait(device, "AttendSpans", {heads, rows, static_cast<uint32_t>(spans)}, {kAttentionThreads},
-                  [&] { AttendSpans(a); });
-    LaunchAndWait(device, "MergeSpans", {heads, rows}, {kAttentionThreads}, [&] { MergeSpans(a); });
+    Launcher(device, "AttendSpans", {heads, rows, static_cast<uint32_t>(spans)}, {kAttentionThreads})(AttendSpans, a);
+    Launcher(device, "MergeSpans", {heads, rows}, {kAttentionThreads})(MergeSpans, a);
     return out.Read();
   }
 

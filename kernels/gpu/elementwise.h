@@ -43,44 +43,43 @@ GPU_DEVICE float ActivateOne(Activation kind, float x) {
   return x;
 }
 
-GPU_KERNEL(kElementThreads) Activate(Activation kind, const float* x, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, Activate, Activation kind, const float* x, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = ActivateOne(kind, x[i]);
 }
 
-GPU_KERNEL(kElementThreads) Gate(Activation kind, const float* gate, const float* up, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, Gate, Activation kind, const float* gate, const float* up, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = Multiply(ActivateOne(kind, gate[i]), up[i]);
 }
 
-GPU_KERNEL(kElementThreads) Add(const float* a, const float* b, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, Add, const float* a, const float* b, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = a[i] + b[i];
 }
 
 // Each row of n elements of x gets the same b: a bias.
-GPU_KERNEL(kElementThreads) AddToRows(const float* b, int64_t width, int64_t n, float* x) {
+GPU_KERNEL(kElementThreads, AddToRows, const float* b, int64_t width, int64_t n, float* x) {
   if (const int64_t i = Element(); i < n) x[i] = x[i] + b[i % width];
 }
 
-GPU_KERNEL(kElementThreads) MultiplyElements(const float* a, const float* b, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, MultiplyElements, const float* a, const float* b, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = Multiply(a[i], b[i]);
 }
 
-GPU_KERNEL(kElementThreads) Scale(const float* x, float factor, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, Scale, const float* x, float factor, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = Multiply(x[i], factor);
 }
 
-GPU_KERNEL(kElementThreads) AddScaled(const float* x, float factor, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, AddScaled, const float* x, float factor, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = MultiplyAdd(x[i], factor, out[i]);
 }
 
-GPU_KERNEL(kElementThreads) SoftCap(const float* x, float cap, int64_t n, float* out) {
+GPU_KERNEL(kElementThreads, SoftCap, const float* x, float cap, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = Multiply(cap, Tanh<LaneOps>(Divide(x[i], cap)));
 }
 
 // Rotary position embedding of the heads of a row, heads head_stride and rows row_stride floats apart; a block for each
 // row. tables [rows][2][rotated / 2], as Kernels::rope_table makes them.
-GPU_KERNEL(kElementThreads)
-Rope(float* heads, int64_t row_stride, int64_t head_count, int64_t head_stride, int64_t rotated, RopePairing pairing,
-     const float* tables) {
+GPU_KERNEL(kElementThreads, Rope, float* heads, int64_t row_stride, int64_t head_count, int64_t head_stride,
+           int64_t rotated, RopePairing pairing, const float* tables) {
   const int64_t pairs = rotated / 2;
   const int64_t step = pairing == RopePairing::kNeighbours ? 2 : 1;
   const int64_t distance = pairing == RopePairing::kNeighbours ? 1 : pairs;

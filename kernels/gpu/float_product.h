@@ -25,8 +25,7 @@ struct TypeBF16 {
 
 // Grid {rows / kFloatRows rounded up, tokens}; a.blocks: elements of a row.
 template <class Type>
-GPU_KERNEL(kProductThreads)
-MultiplyFloats(ProductArguments a) {
+GPU_KERNEL(kProductThreads, MultiplyFloats, ProductArguments a) {
   const int lane = Lane() % 16, row = BlockX() * kFloatRows + Thread() / 16;
   const uint8_t* const w = a.weights + (row < a.rows ? row : a.rows - 1) * a.row_bytes;
   const auto* const x = reinterpret_cast<const float*>(a.activations + BlockY() * a.activation_row_bytes);

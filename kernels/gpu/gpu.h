@@ -1,6 +1,6 @@
 // What GPU kernels are written in: one source for nvcc and for the emulator, which runs it on a CPU.
 //
-//   GPU_KERNEL(64) Scale(const float* x, float factor, int n, float* out) {
+//   GPU_KERNEL(64, Scale, const float* x, float factor, int n, float* out) {
 //     const int i = gpu::BlockX() * 64 + gpu::Thread();
 //     if (i < n) out[i] = gpu::Multiply(x[i], factor);
 //   }
@@ -9,7 +9,8 @@
 // floats round once each, to nearest even, and are never fused, so that every side gives the bits of
 // kernels/reference.
 //
-//   GPU_KERNEL(threads)             a kernel whose blocks have at most so many threads
+//   GPU_KERNEL(threads, name, ...)  a kernel whose blocks have at most so many threads; its parameters follow, whose
+//                                   pointers, also those in structs, are to memory of the device
 //   GPU_DEVICE                      a function that kernels call; GPU_BOTH: that the host may call, too
 //   GPU_SHARED(type, name, [n][m])  an array that the threads of a block share; undefined until written
 //   GPU_UNROLL, GPU_UNROLL_BY(n)    the loop that follows is unrolled

@@ -50,8 +50,7 @@ GPU_DEVICE void TileDots(const uint8_t* const (&rows)[2], const int8_t* quants, 
 
 // Many tokens: a warp makes 16 rows x 8 tokens.
 template <class Type>
-GPU_KERNEL(kProductThreads)
-MultiplyMatrix(ProductArguments a) {
+GPU_KERNEL(kProductThreads, MultiplyMatrix, ProductArguments a) {
   using Activation = typename ActivationOf<kIsSuper<Type>>::Block;
   const int row0 = BlockX() * kMatrixRows + Warp() * 16, token0 = BlockY() * kMatrixTokens;
   const auto column_of = [&](int token) {  // outputs beyond the last token are made, too, but not stored

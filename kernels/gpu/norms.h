@@ -23,7 +23,7 @@ struct NormArguments {
   int64_t out_stride;
 };
 
-GPU_KERNEL(kNormThreads) RmsNorm(NormArguments a) {
+GPU_KERNEL(kNormThreads, RmsNorm, NormArguments a) {
   const float* const x = a.x + BlockX() * a.x_stride;
   float* const out = a.out + BlockX() * a.out_stride;
   const int64_t offset = BlockX() % a.weight_rows * a.n;
@@ -35,7 +35,7 @@ GPU_KERNEL(kNormThreads) RmsNorm(NormArguments a) {
   }
 }
 
-GPU_KERNEL(kNormThreads) LayerNorm(NormArguments a) {
+GPU_KERNEL(kNormThreads, LayerNorm, NormArguments a) {
   const float* const x = a.x + BlockX() * a.x_stride;
   float* const out = a.out + BlockX() * a.out_stride;
   const int64_t offset = BlockX() % a.weight_rows * a.n;
@@ -52,7 +52,7 @@ GPU_KERNEL(kNormThreads) LayerNorm(NormArguments a) {
   }
 }
 
-GPU_KERNEL(kNormThreads) L2Norm(NormArguments a) {
+GPU_KERNEL(kNormThreads, L2Norm, NormArguments a) {
   const float* const x = a.x + BlockX() * a.x_stride;
   float* const out = a.out + BlockX() * a.out_stride;
   const float length = SquareRoot(SumInLanes(a.n, [=](int64_t i, float sum) { return MultiplyAdd(x[i], x[i], sum); }));

@@ -54,7 +54,7 @@ GPU_DEVICE void WriteUnit(CacheType type, const float* x, int64_t i, uint8_t* da
   }
 }
 
-GPU_KERNEL(kWriteThreads) WriteKv(WriteArguments a) {
+GPU_KERNEL(kWriteThreads, WriteKv, WriteArguments a) {
   const PageLayout& l = a.layout;
   const int row = BlockX();
   const int64_t slot = a.positions[row] % kPageTokens;

@@ -18,7 +18,7 @@ namespace {
 using gpu_emulator::Device;
 using gpu_emulator::kOrders;
 using gpu_emulator::LaneOrder;
-using gpu_emulator::LaunchAndWait;
+using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
 const Kernels& Reference() { return *SelectKernels("reference"); }
@@ -56,11 +56,11 @@ TEST(Quantize, GivesTheReferencesBytes) {
         OnDevice<uint8_t> to(device, std::vector<uint8_t>(expected.size(), 0xFF));
         const auto height = static_cast<uint32_t>(rows);
         if (format == ActivationFormat::kBlock32) {
-          LaunchAndWait(device, "QuantizeBlocks32", {RoundUpDivide(k, 256), height}, {kQuantizeThreads},
-                        [&] { QuantizeBlocks32(from.data(), k, to.data(), row_bytes); });
+          Launcher(device, "QuantizeBlocks32", {RoundUpDivide(k, 256), height}, {kQuantizeThreads})(
+              QuantizeBlocks32, from.data(), k, to.data(), row_bytes);
         } else {
-          LaunchAndWait(device, "QuantizeBlocks256", {RoundUpDivide(k, 256), height}, {256},
-                        [&] { QuantizeBlocks256(from.data(), k, to.data(), row_bytes); });
+          Launcher(device, "QuantizeBlocks256", {RoundUpDivide(k, 256), height}, {256})(QuantizeBlocks256, from.data(),
+                                                                                        k, to.data(), row_bytes);
         }
         // Scales that are NaN may differ in their payload.
         ASSERT_EQ(to.Read(), expected) << "seed 1, round " << round << ", " << rows << " x " << k;
@@ -108,7 +108,7 @@ class Problem {
                                .tokens = static_cast<int32_t>(tokens_),
                                .out = out.data(),
                                .out_stride = stride};
-      LaunchAndWait(device, name, grid, {kProductThreads}, [&] { kernel(a); });
+      Launcher(device, name, grid, {kProductThreads})(kernel, a);
       ASSERT_EQ(out.Read(), Expected(stride)) << name << " " << TraitsOf(weights_.type).name << ", " << weights_.rows
                                               << " x " << weights_.k << ", " << tokens_ << " tokens";
     }

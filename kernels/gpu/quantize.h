@@ -37,7 +37,7 @@ GPU_DEVICE Quantization QuantizationOf(uint32_t largest_bits) {
 GPU_DEVICE int8_t RoundToInt8(float x) { return static_cast<int8_t>(BitsOfFloat(x + 0x1.8p23f) & 0xFF); }
 
 // A warp for each block of 32.
-GPU_KERNEL(kQuantizeThreads) QuantizeBlocks32(const float* x, int64_t k, uint8_t* out, int64_t row_bytes) {
+GPU_KERNEL(kQuantizeThreads, QuantizeBlocks32, const float* x, int64_t k, uint8_t* out, int64_t row_bytes) {
   const int64_t b = static_cast<int64_t>(BlockX()) * (kQuantizeThreads / kWarpLanes) + Warp();
   if (b >= k / 32) return;
   const float value = x[BlockY() * k + b * 32 + Lane()];
@@ -56,7 +56,7 @@ GPU_KERNEL(kQuantizeThreads) QuantizeBlocks32(const float* x, int64_t k, uint8_t
 }
 
 // A block of threads for each block of 256.
-GPU_KERNEL(256) QuantizeBlocks256(const float* x, int64_t k, uint8_t* out, int64_t row_bytes) {
+GPU_KERNEL(256, QuantizeBlocks256, const float* x, int64_t k, uint8_t* out, int64_t row_bytes) {
   GPU_SHARED(uint32_t, largest_of, [8]);
   GPU_SHARED(int32_t, magnitudes_of, [8]);
   GPU_SHARED(int32_t, one_sign_of, [8]);

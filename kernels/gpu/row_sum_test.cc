@@ -16,13 +16,13 @@ namespace {
 using gpu_emulator::Device;
 using gpu_emulator::kOrders;
 using gpu_emulator::LaneOrder;
-using gpu_emulator::LaunchAndWait;
+using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
 constexpr int kThreads = 128, kRows = 4;
 
 // out [rows][2][threads]: the sum and the largest value of each row, as each thread has them.
-GPU_KERNEL(kThreads) SumsAndLargest(const float* x, int n, float* out) {
+GPU_KERNEL(kThreads, SumsAndLargest, const float* x, int n, float* out) {
   for (int row = 0; row < kRows; ++row) {
     out[2 * row * kThreads + Thread()] = SumInLanes(n, [&](int64_t i, float sum) { return sum + x[row * n + i]; });
   }
@@ -45,7 +45,7 @@ TEST(RowSum, EachThreadGetsEachRowsValues) {
     for (const LaneOrder order : kOrders) {
       Device device({order});
       OnDevice<float> in(device, x), out(device, std::vector<float>(expected.size()));
-      LaunchAndWait(device, "SumsAndLargest", {}, {kThreads}, [&] { SumsAndLargest(in.data(), n, out.data()); });
+      Launcher(device, "SumsAndLargest", {}, {kThreads})(SumsAndLargest, in.data(), n, out.data());
       ASSERT_EQ(out.Read(), expected) << n << " a row";
     }
   }
@@ -57,7 +57,7 @@ TEST(RowSum, LargestLeavesOutNan) {
   x[6] = -INFINITY;
   Device device;
   OnDevice<float> in(device, x), out(device, std::vector<float>(2 * kRows * kThreads));
-  LaunchAndWait(device, "SumsAndLargest", {}, {kThreads}, [&] { SumsAndLargest(in.data(), 40, out.data()); });
+  Launcher(device, "SumsAndLargest", {}, {kThreads})(SumsAndLargest, in.data(), 40, out.data());
   const std::vector<float> got = out.Read();
   EXPECT_EQ(got[kThreads], -3.0f);
   EXPECT_EQ(got[3 * kThreads], -INFINITY);

@@ -15,7 +15,7 @@ namespace {
 using gpu_emulator::Device;
 using gpu_emulator::kOrders;
 using gpu_emulator::LaneOrder;
-using gpu_emulator::LaunchAndWait;
+using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
 constexpr int64_t kLengths[] = {1, 2, 15, 16, 17, 33, 100, 257, 640};
@@ -31,14 +31,15 @@ std::vector<float> Rows(int64_t n) {
   return x;
 }
 
-// kernel(x, out) with a block for each row, in each order of lanes; expected: of the same rows. T: what it writes.
+// kernel(launch, x, out) with a block for each row, in each order of lanes; expected: of the same rows. T: what it
+// writes.
 template <class T, class Kernel>
 void CheckRows(const std::vector<float>& x, uint32_t threads, const std::vector<T>& expected, const Kernel& kernel) {
   for (const LaneOrder order : kOrders) {
     Device device({order});
     OnDevice<float> in(device, x);
     OnDevice<T> out(device, std::vector<T>(expected.size()));
-    LaunchAndWait(device, "rows", {kRows}, {threads}, [&] { kernel(in.data(), out.data()); });
+    kernel(Launcher(device, "rows", {kRows}, {threads}), in.data(), out.data());
     const std::vector<T> got = out.Read();
     ASSERT_EQ(std::memcmp(got.data(), expected.data(), got.size() * sizeof(T)), 0) << x.size() / kRows << " a row";
   }
@@ -56,17 +57,15 @@ void CheckNorm(int64_t n, bool affine, const Kernel& kernel, const Definition& d
   for (const LaneOrder order : kOrders) {
     Device device({order});
     OnDevice<float> rows(device, x), weight(device, w), bias(device, b);
-    LaunchAndWait(device, "norm", {kRows}, {kNormThreads}, [&] {
-      kernel(NormArguments{.x = rows.data(),
-                           .x_stride = n,
-                           .n = n,
-                           .weight = affine ? weight.data() : nullptr,
-                           .bias = affine ? bias.data() : nullptr,
-                           .weight_rows = 2,
-                           .epsilon = 1e-5f,
-                           .out = rows.data(),
-                           .out_stride = n});
-    });
+    Launcher(device, "norm", {kRows}, {kNormThreads})(kernel, NormArguments{.x = rows.data(),
+                                                                            .x_stride = n,
+                                                                            .n = n,
+                                                                            .weight = affine ? weight.data() : nullptr,
+                                                                            .bias = affine ? bias.data() : nullptr,
+                                                                            .weight_rows = 2,
+                                                                            .epsilon = 1e-5f,
+                                                                            .out = rows.data(),
+                                                                            .out_stride = n});
     ASSERT_EQ(rows.Read(), expected) << n << " a row";
   }
 }
@@ -87,7 +86,7 @@ TEST(Norms, HaveTheReferencesBits) {
   }
 }
 
-// kernel(a, b, n, out) for all elements of two rows of awkward floats; definition alike. out holds a before.
+// kernel(launch, a, b, n, out) for all elements of two rows of awkward floats; definition alike. out holds a before.
 template <class Kernel, class Definition>
 void CheckElements(const Kernel& kernel, const Definition& definition) {
   constexpr int64_t kCount = 700;
@@ -97,8 +96,8 @@ void CheckElements(const Kernel& kernel, const Definition& definition) {
   for (const LaneOrder order : kOrders) {
     Device device({order});
     OnDevice<float> first(device, b), second(device, a), out(device, a);
-    LaunchAndWait(device, "elements", {ElementBlocks(kCount)}, {kElementThreads},
-                  [&] { kernel(first.data(), second.data(), kCount, out.data()); });
+    kernel(Launcher(device, "elements", {ElementBlocks(kCount)}, {kElementThreads}), first.data(), second.data(),
+           kCount, out.data());
     ASSERT_EQ(out.Read(), expected);
   }
 }
@@ -107,20 +106,25 @@ TEST(Elements, HaveTheReferencesBits) {
   using In = const float*;
   for (int kind = 0; kind <= static_cast<int>(Activation::kGeluHalf); ++kind) {
     const auto activation = static_cast<Activation>(kind);
-    CheckElements([&](In a, In, int64_t n, float* out) { Activate(activation, a, n, out); },
-                  [&](In a, In, int64_t n, float* out) { Reference().activate(activation, a, n, out); });
-    CheckElements([&](In a, In b, int64_t n, float* out) { Gate(activation, a, b, n, out); },
-                  [&](In a, In b, int64_t n, float* out) { Reference().gate(activation, a, b, n, out); });
+    CheckElements(
+        [&](const Launcher& launch, In a, In, int64_t n, float* out) { launch(Activate, activation, a, n, out); },
+        [&](In a, In, int64_t n, float* out) { Reference().activate(activation, a, n, out); });
+    CheckElements(
+        [&](const Launcher& launch, In a, In b, int64_t n, float* out) { launch(Gate, activation, a, b, n, out); },
+        [&](In a, In b, int64_t n, float* out) { Reference().gate(activation, a, b, n, out); });
   }
-  CheckElements([](In a, In b, int64_t n, float* out) { Add(a, b, n, out); }, Reference().add);
-  CheckElements([](In a, In b, int64_t n, float* out) { MultiplyElements(a, b, n, out); }, Reference().multiply);
-  CheckElements([](In a, In, int64_t n, float* out) { Scale(a, 1.7f, n, out); },
+  CheckElements([](const Launcher& launch, In a, In b, int64_t n, float* out) { launch(Add, a, b, n, out); },
+                Reference().add);
+  CheckElements(
+      [](const Launcher& launch, In a, In b, int64_t n, float* out) { launch(MultiplyElements, a, b, n, out); },
+      Reference().multiply);
+  CheckElements([](const Launcher& launch, In a, In, int64_t n, float* out) { launch(Scale, a, 1.7f, n, out); },
                 [](In a, In, int64_t n, float* out) { Reference().scale(a, 1.7f, n, out); });
-  CheckElements([](In a, In, int64_t n, float* out) { AddScaled(a, 1.7f, n, out); },
+  CheckElements([](const Launcher& launch, In a, In, int64_t n, float* out) { launch(AddScaled, a, 1.7f, n, out); },
                 [](In a, In, int64_t n, float* out) { Reference().add_scaled(a, 1.7f, n, out); });
-  CheckElements([](In a, In, int64_t n, float* out) { SoftCap(a, 30.0f, n, out); },
+  CheckElements([](const Launcher& launch, In a, In, int64_t n, float* out) { launch(SoftCap, a, 30.0f, n, out); },
                 [](In a, In, int64_t n, float* out) { Reference().soft_cap(a, 30.0f, n, out); });
-  CheckElements([](In a, In, int64_t n, float* out) { AddToRows(a, 100, n, out); },
+  CheckElements([](const Launcher& launch, In a, In, int64_t n, float* out) { launch(AddToRows, a, 100, n, out); },
                 [](In a, In, int64_t n, float* out) {
                   for (int64_t i = 0; i < n; i += 100) Reference().add(out + i, a, 100, out + i);
                 });
@@ -144,8 +148,8 @@ TEST(Rope, HasTheReferencesBits) {
       for (const LaneOrder order : kOrders) {
         Device device({order});
         OnDevice<float> heads(device, x), table(device, tables);
-        LaunchAndWait(device, "Rope", {kRows}, {kElementThreads},
-                      [&] { Rope(heads.data(), row_stride, kHeads, head_stride, 2 * pairs, pairing, table.data()); });
+        Launcher(device, "Rope", {kRows}, {kElementThreads})(Rope, heads.data(), row_stride, kHeads, head_stride,
+                                                             2 * pairs, pairing, table.data());
         ASSERT_EQ(heads.Read(), expected);
       }
     }
@@ -167,7 +171,8 @@ TEST(Vocabulary, SoftmaxHasTheReferencesBits) {
     const std::vector<float> x = Rows(n);
     std::vector<float> expected(x.size());
     for (int64_t r = 0; r < kRows; ++r) Reference().softmax(x.data() + r * n, n, expected.data() + r * n);
-    CheckRows(x, kVocabularyThreads, expected, [=](const float* in, float* out) { Softmax(in, n, out); });
+    CheckRows(x, kVocabularyThreads, expected,
+              [=](const Launcher& launch, const float* in, float* out) { launch(Softmax, in, n, out); });
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -182,8 +187,10 @@ TEST(Vocabulary, BestEntriesAreTheReferences) {
       Reference().top_k(x.data() + r * n, n, k, top.data() + r * k);
       best.push_back(Reference().argmax(x.data() + r * n, n));
     }
-    CheckRows(x, kVocabularyThreads, top, [=](const float* in, TopEntry* out) { TopK(in, n, k, out); });
-    CheckRows(x, kVocabularyThreads, best, [=](const float* in, int32_t* out) { ArgMax(in, n, out); });
+    CheckRows(x, kVocabularyThreads, top,
+              [=](const Launcher& launch, const float* in, TopEntry* out) { launch(TopK, in, n, k, out); });
+    CheckRows(x, kVocabularyThreads, best,
+              [=](const Launcher& launch, const float* in, int32_t* out) { launch(ArgMax, in, n, out); });
     if (::testing::Test::HasFatalFailure()) return;
   }
 }
@@ -194,8 +201,7 @@ TEST(Vocabulary, LogSumExpFromItsPartsHasTheReferencesBits) {
     for (const LaneOrder order : kOrders) {
       Device device({order});
       OnDevice<float> in(device, x), out(device, std::vector<float>(2 * kRows));
-      LaunchAndWait(device, "LogSumExpParts", {kRows}, {kVocabularyThreads},
-                    [&] { LogSumExpParts(in.data(), n, out.data()); });
+      Launcher(device, "LogSumExpParts", {kRows}, {kVocabularyThreads})(LogSumExpParts, in.data(), n, out.data());
       const std::vector<float> parts = out.Read();
       for (int64_t r = 0; r < kRows; ++r) {
         const double sum = static_cast<double>(parts[2 * r]) + exact::Log(static_cast<double>(parts[2 * r + 1]));

@@ -33,8 +33,7 @@ GPU_DEVICE int BlockDot(const uint8_t* w, const Activation& y) {
 // One token. Warps make the links of 32 rows and 32 blocks, a lane for each block; then one warp, a lane for each row,
 // follows the chains, while the others make the next links.
 template <class Type>
-GPU_KERNEL(kProductThreads)
-MultiplyVector(ProductArguments a) {
+GPU_KERNEL(kProductThreads, MultiplyVector, ProductArguments a) {
   using Activation = typename ActivationOf<kIsSuper<Type>>::Block;
   GPU_SHARED(Link, kept, [2][kLinks<Type>][kVectorRows][kVectorBlocks + 1]);
   const auto* const y = reinterpret_cast<const Activation*>(a.activations + BlockY() * a.activation_row_bytes);

@@ -34,7 +34,7 @@ GPU_DEVICE float SumOfExponentials(const float* x, float maximum, int64_t n, flo
   return TreeOf(lanes);
 }
 
-GPU_KERNEL(kVocabularyThreads) Softmax(const float* x, int64_t n, float* out) {
+GPU_KERNEL(kVocabularyThreads, Softmax, const float* x, int64_t n, float* out) {
   const float* const row = x + BlockX() * n;
   float* const out_row = out + BlockX() * n;
   const float maximum = LargestOf<kVocabularyThreads>(n, [=](int64_t i) { return row[i]; });
@@ -44,7 +44,7 @@ GPU_KERNEL(kVocabularyThreads) Softmax(const float* x, int64_t n, float* out) {
 }
 
 // The maximum and the sum of e^(x - maximum), of which the host makes log_sum_exp in double. parts [rows][2].
-GPU_KERNEL(kVocabularyThreads) LogSumExpParts(const float* x, int64_t n, float* parts) {
+GPU_KERNEL(kVocabularyThreads, LogSumExpParts, const float* x, int64_t n, float* parts) {
   const float* const row = x + BlockX() * n;
   const float maximum = LargestOf<kVocabularyThreads>(n, [=](int64_t i) { return row[i]; });
   const float sum = SumOfExponentials(row, maximum, n, nullptr);
@@ -79,7 +79,7 @@ GPU_DEVICE TopEntry BestOfBlock(TopEntry best) {
 }
 
 // Entry after entry: the first one behind the last. k is small beside n. k <= n.
-GPU_KERNEL(kVocabularyThreads) TopK(const float* x, int64_t n, int32_t k, TopEntry* top) {
+GPU_KERNEL(kVocabularyThreads, TopK, const float* x, int64_t n, int32_t k, TopEntry* top) {
   const float* const row = x + BlockX() * n;
   TopEntry last = {0, -1};
   for (int32_t round = 0; round < k; ++round) {
@@ -94,7 +94,7 @@ GPU_KERNEL(kVocabularyThreads) TopK(const float* x, int64_t n, int32_t k, TopEnt
 }
 
 // ids [rows]; -1 where all are NaN.
-GPU_KERNEL(kVocabularyThreads) ArgMax(const float* x, int64_t n, int32_t* ids) {
+GPU_KERNEL(kVocabularyThreads, ArgMax, const float* x, int64_t n, int32_t* ids) {
   const float* const row = x + BlockX() * n;
   TopEntry best = {0, -1};
   for (int64_t i = Thread(); i < n; i += kVocabularyThreads) {

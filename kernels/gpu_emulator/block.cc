@@ -8,7 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <numeric>
+#include <utility>
 #include <vector>
+
+#include "kernels/gpu_emulator/shared_memory.h"
 
 namespace inferd::kernels::gpu_emulator {
 namespace {
@@ -16,8 +20,6 @@ namespace {
 namespace context = boost::context::detail;
 
 constexpr size_t kStackBytes = 64 << 10, kPageBytes = 4096;
-constexpr size_t kGapBytes = 64;      // behind each shared array, checked when the block ends
-constexpr uint8_t kUnwritten = 0xFF;  // as float and as half NaN
 
 struct PendingCopy {
   void* to;
@@ -47,21 +49,39 @@ struct WarpState {
   WarpSlots slots[2];  // one fills while slow lanes still read the other
 };
 
-struct SharedEntry {
-  const void* declaration;
-  size_t offset, bytes;
+// The n first numbers in any order.
+class Shuffled {
+ public:
+  void Seed(uint32_t seed) { state_ = seed * 2654435761u | 1; }
+  bool Coin() { return Next(2) == 0; }
+  const std::vector<uint32_t>& Numbers(uint32_t n) {
+    numbers_.resize(n);
+    std::iota(numbers_.begin(), numbers_.end(), 0);
+    for (uint32_t i = n; i > 1; --i) std::swap(numbers_[i - 1], numbers_[Next(i)]);
+    return numbers_;
+  }
+
+ private:
+  uint32_t Next(uint32_t below) {  // xorshift (Marsaglia 2003)
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    state_ ^= state_ << 5;
+    return static_cast<uint32_t>(uint64_t{state_} * below >> 32);
+  }
+  uint32_t state_ = 1;
+  std::vector<uint32_t> numbers_;
 };
 
 class Stacks {
  public:
   Stacks() {
-    void* const memory = mmap(nullptr, kMostThreads * kStackBytes, PROT_READ | PROT_WRITE,
+    void* const memory = mmap(nullptr, kMostThreadsOfBlock * kStackBytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     base_ = static_cast<std::byte*>(memory);
-    for (size_t i = 0; i < kMostThreads; ++i) mprotect(base_ + i * kStackBytes, kPageBytes, PROT_NONE);
+    for (size_t i = 0; i < kMostThreadsOfBlock; ++i) mprotect(base_ + i * kStackBytes, kPageBytes, PROT_NONE);
   }
-  ~Stacks() { munmap(base_, kMostThreads * kStackBytes); }
+  ~Stacks() { munmap(base_, kMostThreadsOfBlock * kStackBytes); }
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
@@ -101,7 +121,11 @@ class Block {
     ++meeting.generation;
   }
 
-  void* SharedArray(const void* declaration, size_t bytes);
+  void* SharedArray(const void* declaration, size_t bytes) {
+    void* const array = shared_.Array(declaration, bytes);
+    if (array == nullptr) Fail("more than 48 KiB of shared memory");
+    return array;
+  }
 
   Dimensions index;
   size_t current = 0;  // the running thread
@@ -112,17 +136,16 @@ class Block {
   const std::function<void()>* body = nullptr;
 
  private:
-  void Start(size_t threads);
+  void Start(size_t threads, Schedule schedule);
+  bool RunRound(Schedule schedule);
   bool RunWarp(size_t warp, Schedule schedule);
-  void RunThread(size_t thread);
-  void CheckGaps() const;
+  bool RunIfReady(size_t thread);
 
   const char* kernel_ = nullptr;
   Stacks stacks_;
+  SharedMemory shared_;
   size_t left_ = 0;
-  uint32_t random_ = 1;
-  std::vector<SharedEntry> shared_;
-  alignas(64) uint8_t shared_bytes_[2 * kMostSharedBytes];
+  Shuffled threads_, lanes_;
 };
 
 // The block whose thread is running on this OS thread; as the registers of a device, kernels find it without being
@@ -149,7 +172,7 @@ void Entry(context::transfer_t from) {
   context::jump_fcontext(block.scheduler, nullptr);
 }
 
-void Block::Start(size_t threads) {
+void Block::Start(size_t threads, Schedule schedule) {
   fibers.assign(threads, {});
   warps.resize((threads + 31) / 32);
   for (size_t w = 0; w < warps.size(); ++w) {
@@ -160,9 +183,11 @@ void Block::Start(size_t threads) {
     fibers[i].context = context::make_fcontext(stacks_.Top(i), kStackBytes - 2 * kPageBytes, Entry);
   }
   barrier = {};
-  shared_.clear();
-  std::memset(shared_bytes_, kUnwritten, sizeof(shared_bytes_));
+  shared_.Begin(EdgeOf(schedule));
   left_ = threads;
+  const uint32_t seed = schedule.seed + 7919 * (index.x + 31 * index.y + 961 * index.z);
+  threads_.Seed(seed);
+  lanes_.Seed(~seed);
 }
 
 void Block::Run(const char* kernel, Dimensions block_index, size_t threads, Schedule schedule,
@@ -170,73 +195,56 @@ void Block::Run(const char* kernel, Dimensions block_index, size_t threads, Sche
   kernel_ = kernel;
   index = block_index;
   body = &kernel_body;
-  random_ = schedule.seed * 2654435761u + block_index.x;
-  Start(threads);
+  Start(threads, schedule);
   while (left_ > 0) {
-    bool moved = false;
-    for (size_t i = 0; i < warps.size(); ++i) {
-      moved |= RunWarp(schedule.order == LaneOrder::kBackward ? warps.size() - 1 - i : i, schedule);
-    }
-    if (!moved) Fail("all threads wait: a barrier that not all of them reach");
+    if (!RunRound(schedule)) Fail("all threads wait: a barrier that not all of them reach");
   }
   if (barrier.arrived != 0) Fail("threads wait at a barrier, others have ended");
-  CheckGaps();
+  if (!shared_.Intact()) Fail("wrote beyond a shared array");
+}
+
+// Each warp as far as it comes, or in random order at times each thread, of whichever warp, once. Whether any ran.
+bool Block::RunRound(Schedule schedule) {
+  const size_t warp_count = warps.size();
+  bool any = false;
+  if (schedule.order != LaneOrder::kRandom) {
+    const bool backward = schedule.order == LaneOrder::kBackward;
+    for (size_t i = 0; i < warp_count; ++i) any |= RunWarp(backward ? warp_count - 1 - i : i, schedule);
+  } else if (threads_.Coin()) {
+    for (const uint32_t warp : threads_.Numbers(static_cast<uint32_t>(warp_count))) any |= RunWarp(warp, schedule);
+  } else {
+    for (const uint32_t thread : threads_.Numbers(static_cast<uint32_t>(fibers.size()))) any |= RunIfReady(thread);
+  }
+  return any;
 }
 
 // Runs its lanes as long as any can; whether any did.
 bool Block::RunWarp(size_t warp, Schedule schedule) {
+  const size_t lanes = warps[warp].lanes;
   bool any = false;
-  for (bool moved = true; moved;) {
+  for (bool moved = true; moved; any |= moved) {
     moved = false;
-    const size_t lanes = warps[warp].lanes;
-    if (schedule.order == LaneOrder::kRandom) random_ = random_ * 1664525u + 1013904223u;
-    for (size_t i = 0; i < 32; ++i) {
-      const size_t lane = schedule.order == LaneOrder::kForward    ? i
-                          : schedule.order == LaneOrder::kBackward ? 31 - i
-                                                                   : (i * 13 + (random_ >> 27)) % 32;
-      if (lane >= lanes) continue;
-      const Fiber& fiber = fibers[warp * 32 + lane];
-      if (fiber.done || (fiber.waits_on != nullptr && *fiber.waits_on == fiber.generation)) continue;
-      RunThread(warp * 32 + lane);
-      moved = any = true;
+    if (schedule.order == LaneOrder::kRandom) {
+      for (const uint32_t lane : lanes_.Numbers(static_cast<uint32_t>(lanes))) moved |= RunIfReady(warp * 32 + lane);
+      continue;
+    }
+    for (size_t i = 0; i < lanes; ++i) {
+      moved |= RunIfReady(warp * 32 + (schedule.order == LaneOrder::kBackward ? lanes - 1 - i : i));
     }
   }
   return any;
 }
 
-void Block::RunThread(size_t thread) {
-  current = thread;
+bool Block::RunIfReady(size_t thread) {
   Fiber& fiber = fibers[thread];
+  if (fiber.done || (fiber.waits_on != nullptr && *fiber.waits_on == fiber.generation)) return false;
+  current = thread;
   fiber.waits_on = nullptr;
   fiber.context = context::jump_fcontext(fiber.context, nullptr).fctx;
-  if (!fiber.done) return;
+  if (!fiber.done) return true;
   if (!fiber.open_copies.empty() || !fiber.copies.empty()) Fail("ends before its asynchronous copies");
   --left_;
-}
-
-void* Block::SharedArray(const void* declaration, size_t bytes) {
-  size_t end = 0, total = bytes;
-  for (const SharedEntry& entry : shared_) {
-    if (entry.declaration == declaration) return shared_bytes_ + entry.offset;
-    end = (entry.offset + entry.bytes + kGapBytes + 63) / 64 * 64;
-    total += entry.bytes;
-  }
-  if (total > kMostSharedBytes) Fail("more than 48 KiB of shared memory");
-  if (end + bytes + kGapBytes > sizeof(shared_bytes_)) Fail("too many shared arrays");
-  shared_.push_back({declaration, end, bytes});
-  return shared_bytes_ + end;
-}
-
-void Block::CheckGaps() const {
-  size_t end = 0;
-  for (const SharedEntry& entry : shared_) {
-    const auto untouched = [](uint8_t byte) { return byte == kUnwritten; };
-    if (!std::all_of(shared_bytes_ + end, shared_bytes_ + entry.offset, untouched)) Fail("wrote beyond a shared array");
-    end = entry.offset + entry.bytes;
-  }
-  for (size_t i = end; i < end + kGapBytes && end > 0; ++i) {
-    if (shared_bytes_[i] != kUnwritten) Fail("wrote beyond a shared array");
-  }
+  return true;
 }
 
 void Land(std::vector<PendingCopy>& copies) {
@@ -244,29 +252,39 @@ void Land(std::vector<PendingCopy>& copies) {
   copies.clear();
 }
 
-void CheckLaunch(const char* kernel, Dimensions grid, Dimensions block) {
+void CheckLaunch(const char* kernel, uint32_t most_threads, Dimensions grid, Dimensions block) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const bool blocks = grid.x >= 1 && grid.x <= kMostBlocksX && grid.y >= 1 && grid.y <= kMostBlocksYZ && grid.z >= 1 &&
                       grid.z <= kMostBlocksYZ;
-  if (threads >= 1 && threads <= kMostThreads && blocks) return;
-  std::fprintf(stderr, "gpu emulator: kernel %s: a grid of %u x %u x %u blocks of %u x %u x %u threads\n", kernel,
-               grid.x, grid.y, grid.z, block.x, block.y, block.z);
+  if (!blocks || threads < 1 || threads > kMostThreadsOfBlock || block.z > kMostThreadsZ) {
+    std::fprintf(stderr, "gpu emulator: kernel %s: a grid of %u x %u x %u blocks of %u x %u x %u threads\n", kernel,
+                 grid.x, grid.y, grid.z, block.x, block.y, block.z);
+  } else if (threads > most_threads) {
+    std::fprintf(stderr, "gpu emulator: kernel %s: blocks of %llu threads, it is made for %u\n", kernel,
+                 static_cast<unsigned long long>(threads), most_threads);
+  } else {
+    return;
+  }
   std::abort();
 }
 
 }  // namespace
 
-void RunGrid(const char* kernel, Dimensions grid, Dimensions block, Schedule schedule,
+void RunGrid(const char* kernel, uint32_t most_threads, Dimensions grid, Dimensions block, Schedule schedule,
              const std::function<void()>& body) {
-  CheckLaunch(kernel, grid, block);
+  CheckLaunch(kernel, most_threads, grid, block);
   static thread_local Block memory;
   Running() = &memory;
-  for (uint32_t z = 0; z < grid.z; ++z) {
-    for (uint32_t y = 0; y < grid.y; ++y) {
-      for (uint32_t x = 0; x < grid.x; ++x) {
-        memory.Run(kernel, {x, y, z}, size_t{block.x} * block.y * block.z, schedule, body);
-      }
-    }
+  const uint64_t plane = uint64_t{grid.x} * grid.y, count = plane * grid.z;
+  Shuffled shuffled;
+  shuffled.Seed(schedule.seed);
+  const bool random = schedule.order == LaneOrder::kRandom && count <= UINT32_MAX;
+  const std::vector<uint32_t>* const order = random ? &shuffled.Numbers(static_cast<uint32_t>(count)) : nullptr;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = random ? (*order)[i] : schedule.order == LaneOrder::kBackward ? count - 1 - i : i;
+    const Dimensions index{static_cast<uint32_t>(at % grid.x), static_cast<uint32_t>(at % plane / grid.x),
+                           static_cast<uint32_t>(at / plane)};
+    memory.Run(kernel, index, size_t{block.x} * block.y * block.z, schedule, body);
   }
   Running() = nullptr;
 }
@@ -294,6 +312,13 @@ void Meet(Collective kind, void (*combine)(WarpSlots&)) {
                [&] {
                  if (combine != nullptr) combine(NextSlots());
                });
+}
+
+void CheckLane(int lane) {
+  Block& block = Current();
+  if (lane < 0 || static_cast<size_t>(lane) >= block.warp().lanes) {
+    block.Fail("a shuffle from a lane that is not there");
+  }
 }
 
 void StartCopy(void* to, const void* from, size_t bytes) {

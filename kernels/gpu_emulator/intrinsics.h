@@ -10,7 +10,8 @@
 #include "kernels/gpu_emulator/block.h"
 #include "kernels/reference/half.h"
 
-#define GPU_KERNEL(threads) inline void
+#define GPU_KERNEL(threads, name, ...) \
+  inline void name(::inferd::kernels::gpu_emulator::MostThreads<(threads)>, __VA_ARGS__)
 #define GPU_DEVICE inline
 #define GPU_BOTH inline
 #define GPU_UNROLL
@@ -42,6 +43,7 @@ T ShuffleXor(T value, int mask) {
   gpu_emulator::WarpSlots& slots = gpu_emulator::NextSlots();
   const int lane = Lane();
   slots.values[lane] = std::bit_cast<uint32_t>(value);
+  gpu_emulator::CheckLane(lane ^ mask);
   gpu_emulator::Meet(gpu_emulator::Collective::kShuffle, nullptr);
   return std::bit_cast<T>(slots.values[lane ^ mask]);
 }

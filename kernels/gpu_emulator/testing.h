@@ -3,15 +3,15 @@
 //   for (const LaneOrder order : kOrders) {
 //     Device device({order});
 //     OnDevice<float> x(device, host);
-//     LaunchAndWait(device, "Scale", {.x = 4}, {.x = 64}, [&] { Scale(x.data(), 2.0f, n, x.data()); });
+//     Launcher(device, "Scale", {.x = 4}, {.x = 64})(Scale, x.data(), 2.0f, n, x.data());
 //     EXPECT_EQ(x.Read(), expected);
 //   }
 #pragma once
 
-#include <utility>
+#include <type_traits>
 #include <vector>
 
-#include "kernels/gpu_emulator/device.h"
+#include "kernels/gpu_emulator/stream.h"
 
 namespace inferd::kernels::gpu_emulator {
 
@@ -43,11 +43,23 @@ class OnDevice {
   size_t n_;
 };
 
-template <class Body>
-void LaunchAndWait(Device& device, const char* kernel, Dimensions grid, Dimensions block, Body&& body) {
-  Stream stream(device);
-  stream.Launch(kernel, grid, block, std::forward<Body>(body));
-  stream.Wait();
-}
+// launch(kernel, arguments...) runs it over the grid and waits.
+class Launcher {
+ public:
+  Launcher(Device& device, const char* name, Dimensions grid, Dimensions block)
+      : device_(device), name_(name), grid_(grid), block_(block) {}
+  template <uint32_t kMost, class... Parameters>
+  void operator()(void (*kernel)(MostThreads<kMost>, Parameters...),
+                  const std::type_identity_t<Parameters>&... arguments) const {
+    Stream stream(device_);
+    stream.Launch(name_, kernel, grid_, block_, arguments...);
+    stream.Wait();
+  }
+
+ private:
+  Device& device_;
+  const char* name_;
+  Dimensions grid_, block_;
+};
 
 }  // namespace inferd::kernels::gpu_emulator

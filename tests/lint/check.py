@@ -78,8 +78,8 @@ DISPATCH_HEADERS = REFERENCE_HEADERS | {"cpuid.h", "sys/auxv.h", "asm/hwcap.h"}
 # The emulated GPU is a program on this machine, kernels/cuda one of CUDA's; kernels/gpu has what both give it.
 GPU_HEADERS = {
     "gpu": {"bit", "cmath", "cstdint"},
-    "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "boost/context/detail/fcontext.hpp", "cstdio", "cstdlib", "deque", "functional", "map",
-                                         "utility", "vector"},
+    "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "boost/context/detail/fcontext.hpp", "boost/pfr.hpp", "cstdio", "cstdlib", "deque",
+                                         "functional", "iterator", "map", "memory", "numeric", "tuple", "type_traits", "utility", "vector"},
     "cuda": REFERENCE_HEADERS | {"cuda_fp16.h", "cuda_runtime.h", "utility"},
 }
 LONGEST = {".h": 200, ".cc": 400, ".py": 400}

@@ -13,12 +13,13 @@ def listing(instructions=None, without=()):
     names = [f"_ZN6inferd7kernels3gpu14{kernel}INS1_8Type{kind}EEEvNS1_16ProductArgumentsE"
              for kernel in ("MultiplyVector", "MultiplyMatrix") for kind in check_code.QUANTIZED_TYPES]
     names += [f"_ZN6inferd7kernels3gpu{len(kernel)}{kernel}ENS1_13SpanArgumentsE" for kernel in check_code.KERNELS if kernel[:6] != "Multip"]
+    names.append("_ZN6inferd7kernels3gpu8AnyOtherEPf")
     names.append("_ZN6inferd7kernels3gpu14MultiplyFloatsINS1_7TypeF16EEEvNS1_16ProductArgumentsE")
     text = ""
     for name in names:
-        kernel = next(kernel for kernel in check_code.KERNELS if kernel in name)
+        kernel = next((kernel for kernel in check_code.KERNELS if kernel in name), "AnyOther")
         if not any(part in name for part in without):
-            text += f"\t\tFunction : {name}\n    /*0000*/ {(instructions or {}).get(kernel, check_code.KERNELS[kernel] or 'MOV')} R1, R2 ;\n"
+            text += f"\t\tFunction : {name}\n    /*0000*/ {(instructions or {}).get(kernel, check_code.KERNELS.get(kernel) or 'MOV')} R1, R2 ;\n"
     return text
 
 
@@ -31,6 +32,7 @@ def test_a_whole_listing_is_clean():
     ({"MultiplyVector": "IMAD"}, (), "has no IDP"),
     ({"RmsNorm": "FFMA R1, R2 ;\n STL [R1]"}, (), "RmsNormENS1_13SpanArgumentsE spills"),
     ({"WriteKv": "LDL"}, (), "spills"),
+    ({"AnyOther": "STL"}, (), "AnyOtherEPf spills"),
     ({}, ("TopK",), "sm_80: no kernel TopK"),
     ({}, ("MatrixINS1_8TypeQ5_1",), "sm_80: no kernel MultiplyMatrix for Q5_1"),
 ])
