@@ -4,6 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "config/base/status.h"
+#include "gateway/anthropic/endpoints.h"
+#include "gateway/anthropic/form.h"
 #include "gateway/api/respond.h"
 #include "gateway/auth/access.h"
 #include "gateway/json/valid_text.h"
@@ -23,6 +25,8 @@ struct GatewayApp::Endpoint {
   bool needs_key = true;
   // Asked by those who watch: answered also while the daemon ends.
   bool watches = false;
+  // Of the API that it is part of.
+  const ApiForm& (*form)() = OpenAiForm;
 };
 
 const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
@@ -39,6 +43,10 @@ const std::vector<GatewayApp::Endpoint>& GatewayApp::Endpoints() {
       {"/models", "GET", ServeModels},
       {"/v1/models", "GET", ServeModels},
       {"/v1/models/", "GET", ServeModel},
+      {"/v1/messages", "POST", ServeMessages, true, false, AnthropicForm},
+      {"/v1/messages/count_tokens", "POST", ServeCountTokens, true, false, AnthropicForm},
+      {"/v1/models", "GET", ServeAnthropicModels, true, false, AnthropicForm},
+      {"/v1/models/", "GET", ServeAnthropicModel, true, false, AnthropicForm},
       {"/tokenize", "POST", ServeTokenize},
       {"/detokenize", "POST", ServeDetokenize},
       {"/apply-template", "POST", ServeApplyTemplate},
@@ -73,6 +81,23 @@ Response RefuseFor(const absl::Status& status, Exchange& exchange) {
   return ErrorResponse(*exchange.form, NoteError(status, exchange), exchange.request_id);
 }
 
+constexpr std::string_view kMessages = "/v1/messages";
+
+// Of a path that several APIs have, or none: clients of Anthropic's name its version.
+const ApiForm& FormOf(const Request& request) {
+  const std::string_view path = request.path;
+  const bool messages =
+      path.starts_with(kMessages) && (path.size() == kMessages.size() || path[kMessages.size()] == '/');
+  return messages || !request.Header("anthropic-version").empty() ? AnthropicForm() : OpenAiForm();
+}
+
+// Why a path that clients ask for is not there.
+std::string_view MissingPath(std::string_view path) {
+  return path.starts_with("/v1/messages/batches")
+             ? "message batches are not supported, send each message to /v1/messages"
+             : "no such path";
+}
+
 std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS"; }
 
 }  // namespace
@@ -80,22 +105,24 @@ std::string AllowOf(std::string_view method) { return method == "GET" ? "GET, HE
 GatewayApp::GatewayApp(Serving serving, Access& access, MetricsPage& metrics_page)
     : serving_(serving), access_(access), metrics_page_(metrics_page) {}
 
-const GatewayApp::Endpoint* GatewayApp::Find(std::string_view path) {
+const GatewayApp::Endpoint* GatewayApp::Find(const Request& request) {
+  const std::string_view path = request.path;
+  const Endpoint* found = nullptr;
   for (const Endpoint& endpoint : Endpoints()) {
-    if (endpoint.path.back() == '/' ? path.size() > endpoint.path.size() && path.starts_with(endpoint.path)
-                                    : path == endpoint.path) {
-      return &endpoint;
-    }
+    const bool fits = endpoint.path.back() == '/'
+                          ? path.size() > endpoint.path.size() && path.starts_with(endpoint.path)
+                          : path == endpoint.path;
+    if (fits && (found == nullptr || &endpoint.form() == &FormOf(request))) found = &endpoint;
   }
-  return nullptr;
+  return found;
 }
 
 std::optional<Response> GatewayApp::Refuse(Exchange& exchange) {
   const Request& request = exchange.request;
-  const Endpoint* endpoint = Find(request.path);
-  exchange.form = &OpenAiForm();
+  const Endpoint* endpoint = Find(request);
+  exchange.form = endpoint == nullptr ? &FormOf(request) : &endpoint->form();
   if (endpoint == nullptr && !(request.path == "*" && request.method == "OPTIONS")) {
-    return MakeError(404, "no such path", exchange);
+    return MakeError(404, MissingPath(request.path), exchange);
   }
   exchange.record.endpoint = endpoint == nullptr ? "*" : endpoint->path;
   if (request.method == "OPTIONS") {
@@ -142,7 +169,7 @@ Task<void> GatewayApp::WaitForRoutes(Exchange& exchange) {
 }
 
 Task<void> GatewayApp::Handle(Exchange& exchange) {
-  const Endpoint* endpoint = Find(exchange.request.path);
+  const Endpoint* endpoint = Find(exchange.request);
   if (endpoint->path.starts_with("/v1/") || endpoint->method == "POST") co_await WaitForRoutes(exchange);
   if (endpoint->serve == nullptr) {
     co_await ServeMetrics(exchange);

@@ -28,7 +28,7 @@ class GatewayApp : public Application {
  private:
   struct Endpoint;
   static const std::vector<Endpoint>& Endpoints();
-  static const Endpoint* Find(std::string_view path);
+  static const Endpoint* Find(const Request& request);
 
   Task<void> WaitForRoutes(Exchange& exchange);
   Task<void> ServeMetrics(Exchange& exchange);

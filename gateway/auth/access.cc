@@ -19,6 +19,13 @@ std::string IdentityOf(const std::string& file) {
   return fmt::format("{}:{}:{}:{}", info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
+// As the header Authorization has it; clients of Anthropic's API send the key alone.
+std::string AuthorizationOf(const Request& request) {
+  const std::string_view authorization = request.Header("authorization");
+  const std::string_view key = request.Header("x-api-key");
+  return authorization.empty() && !key.empty() ? fmt::format("Bearer {}", key) : std::string(authorization);
+}
+
 absl::Status RateLimited(std::string_view reason, Milliseconds wait) {
   absl::Status status = ResourceExhausted("{}", reason);
   SetRetryAfter(status, std::chrono::duration<double>(wait).count());
@@ -72,7 +79,8 @@ absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::FindKey(std::strin
     keys = keys_;
   }
   if (keys == nullptr) return nullptr;
-  if (authorization.empty()) return Unauthenticated("an API key is needed (Authorization: Bearer ...)");
+  if (authorization.empty())
+    return Unauthenticated("an API key is needed (Authorization: Bearer ..., or x-api-key: ...)");
   if (const auto wait = wrong_keys_.MustWait(group, authorization)) {
     return RateLimited("too many wrong API keys came from this address", *wait);
   }
@@ -99,7 +107,7 @@ absl::StatusOr<std::shared_ptr<const config::ApiKey>> Access::Check(std::string_
 }
 
 void Access::Recognize(Exchange& exchange) {
-  const auto key = FindKey(exchange.request.Header("authorization"), AddressGroup(exchange.peer_host));
+  const auto key = FindKey(AuthorizationOf(exchange.request), AddressGroup(exchange.peer_host));
   if (key.ok()) exchange.key = *key;
   exchange.may_see_models = key.ok() || ready_for_all_;
 }
@@ -115,7 +123,7 @@ void Access::CountAnswers(const config::ApiKey* key, const std::string& peer, ui
 }
 
 absl::Status Access::Admit(Exchange& exchange) {
-  ASSIGN_OR_RETURN(exchange.key, Check(exchange.request.Header("authorization"), exchange.peer_host));
+  ASSIGN_OR_RETURN(exchange.key, Check(AuthorizationOf(exchange.request), exchange.peer_host));
   if (exchange.key != nullptr) exchange.record.key_name = exchange.key->name;
   return absl::OkStatus();
 }

@@ -28,7 +28,8 @@ class Access {
   static absl::StatusOr<std::unique_ptr<Access>> Create(const config::AuthOptions& options,
                                                         uint32_t requests_per_minute, const Clock& clock);
 
-  // Puts the key into the exchange. UNAUTHENTICATED; RESOURCE_EXHAUSTED with the time to retry after.
+  // Puts the key of the headers Authorization or x-api-key into the exchange. UNAUTHENTICATED; RESOURCE_EXHAUSTED with
+  // the time to retry after.
   absl::Status Admit(Exchange& exchange);
   // The same for callers without HTTP; the key, null where none is asked for.
   absl::StatusOr<std::shared_ptr<const config::ApiKey>> Check(std::string_view authorization, const std::string& peer);

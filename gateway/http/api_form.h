@@ -20,6 +20,8 @@ struct ApiForm {
   // What stands around the body of an error that ends a stream.
   std::string_view error_start;
   std::string_view error_end;
+  // Names the request beside X-Request-Id; empty: nothing does.
+  std::string_view request_id_header;
 };
 
 }  // namespace inferd::gateway

@@ -81,6 +81,12 @@ std::optional<std::string> CanonicalPath(std::string_view target) {
   return canonical.empty() ? "/" : canonical;
 }
 
+std::string_view QueryOf(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  const size_t mark = target.find('?');
+  return mark == std::string_view::npos ? std::string_view() : target.substr(mark + 1);
+}
+
 std::string DecodeSlashes(std::string_view segment) {
   std::string decoded;
   for (size_t i = 0; i < segment.size(); ++i) {

@@ -16,6 +16,9 @@ namespace inferd::gateway {
 // root.
 std::optional<std::string> CanonicalPath(std::string_view target);
 
+// "limit=3&x=a%20b" of "/v1/models?limit=3&x=a%20b#end"; empty where there is none.
+std::string_view QueryOf(std::string_view target);
+
 // "a%2Fb" -> "a/b": for the last part of a path that names something.
 std::string DecodeSlashes(std::string_view segment);
 

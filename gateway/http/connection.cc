@@ -34,6 +34,7 @@ Request MakeRequest(const http::request<http::string_body>& message, bool keep_a
   Request request;
   request.method = std::string(View(message.method_string()));
   request.path = std::move(path);
+  request.query = std::string(QueryOf(View(message.target())));
   request.minor_version = message.version() == 10 ? 0 : 1;
   request.keep_alive = keep_alive;
   for (const auto& field : message) {

@@ -1,5 +1,6 @@
 #include "gateway/http/exchange.h"
 
+#include "gateway/http/api_form.h"
 #include "gateway/http/stream_socket.h"
 
 namespace inferd::gateway {
@@ -26,11 +27,17 @@ void Exchange::Probe() {
   socket_.TrySend(bytes);
 }
 
+void Exchange::NameRequest(Response& response) const {
+  if (form == nullptr || form->request_id_header.empty()) return;
+  response.headers.emplace_back(form->request_id_header, request_id);
+}
+
 Executor Exchange::executor() { return socket_.executor(); }
 
 Task<bool> Exchange::Respond(Response response) {
   answered_ = true;
   record.status = response.status;
+  NameRequest(response);
   std::string bytes = FormatHead(response, Framing::kContentLength, response.body.size(), keep_alive_, request_id);
   if (request.method != "HEAD" && response.status != 204) bytes.append(response.body);
   bool sent = co_await socket_.WriteAll(bytes);
@@ -42,6 +49,7 @@ Task<bool> Exchange::StartStream(Response head, std::string_view filler) {
   answered_ = true;
   filler_ = filler;
   record.status = head.status;
+  NameRequest(head);
   if (request.minor_version == 0) {
     stream_framing_ = Framing::kUntilClose;
     keep_alive_ = false;

@@ -52,6 +52,8 @@ class Exchange : public ServedRequest {
 
  private:
   void Probe();
+  // By the header that the API has for it.
+  void NameRequest(Response& response) const;
 
   StreamSocket& socket_;
   bool answered_ = false;

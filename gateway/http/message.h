@@ -15,6 +15,8 @@ struct Request {
   std::string method;
   // Canonical (see canonical_path.h): what routing and authorization look at.
   std::string path;
+  // What follows the ? of the target, as it came (query.h).
+  std::string query;
   // HTTP/1.x
   int minor_version = 1;
   bool keep_alive = true;

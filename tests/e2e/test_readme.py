@@ -46,7 +46,7 @@ def test_commands_run_as_pasted(tmp_path, model_path):
                             env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(home)})
     log = tmp_path / "inferd.log"
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:] + (log.read_text()[-2000:] if log.exists() else "")
-    assert result.stdout.count("Paris") >= 2, result.stdout[-3000:]
+    assert result.stdout.count("Paris") >= 3, result.stdout[-3000:]
     assert "data: [DONE]" in result.stdout and "inferd_requests_total" in result.stdout
 
 

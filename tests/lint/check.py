@@ -47,6 +47,7 @@ GATEWAY = {
     "metrics": ("async", "http", "routing", "serving"),
     # What the APIs over HTTP share; none of them knows another.
     "api": ("async", "auth", "http", "json", "limits", "routing", "serving"),
+    "anthropic": ("api", "async", "auth", "http", "json", "limits", "routing", "serving"),
     "openai": ("api", "async", "auth", "http", "json", "limits", "routing", "serving"),
     "grpc": ("async", "auth", "http", "json", "limits", "routing", "serving"),
 }

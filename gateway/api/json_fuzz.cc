@@ -1,11 +1,13 @@
-// Any bytes as the body of a completion, or (after a first 'c') of a chat: an error that says something, or requests
-// that are whole messages with valid texts and bounded by the bytes that were sent.
+// Any bytes as the body of a completion, or after a first 'c' of a chat, or after an 'm' of a message in Anthropic's
+// form: an error that says something, or requests that are whole messages with valid texts and bounded by the bytes
+// that were sent.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "config/base/status.h"
+#include "gateway/anthropic/messages_request.h"
 #include "gateway/openai/requests/chat_request.h"
 #include "gateway/openai/requests/completion_request.h"
 
@@ -34,6 +36,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     body.remove_prefix(1);
     const auto chat = gateway::ParseChatRequest(body);
     chat.ok() ? CheckRequest(chat->generate, body.size()) : CheckRefusal(chat.status());
+    return 0;
+  }
+  if (body.starts_with('m')) {
+    body.remove_prefix(1);
+    const auto messages = gateway::ParseMessagesRequest(body);
+    messages.ok() ? CheckRequest(messages->generate, body.size()) : CheckRefusal(messages.status());
+    if (messages.ok() &&
+        static_cast<size_t>(messages->generate.chat().messages_size()) != messages->names.messages.size()) {
+      std::abort();
+    }
     return 0;
   }
   const auto completion = gateway::ParseCompletionRequest(body);

@@ -1,0 +1,26 @@
+// Where things of a GenerateRequest stood in the body of a request for a message: for errors and warnings of the
+// worker.
+//
+//   names.messages.push_back("messages[1].content[0]");   // of prompt.messages(0)
+//   return names.Rename(status);   // "chat.messages[0].content: ..." -> "messages[1].content[0].content: ..."
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace inferd::gateway {
+
+struct ClientNames {
+  // The place of each message of the prompt: a turn may make several of them, and the system text makes one.
+  std::vector<std::string> messages;
+  // Of the field that binds the answer's form; empty: there is none.
+  std::string_view constraint;
+
+  // The same status with the field at the start of its message as the client calls it.
+  absl::Status Rename(const absl::Status& status) const;
+};
+
+}  // namespace inferd::gateway
