@@ -34,7 +34,10 @@ std::string_view ErrorType(int http_status) {
 json::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
 std::string ErrorBody(const ApiError& error, std::string_view request_id) {
-  json::object inner{{"type", Text(ErrorType(error.http_status))}, {"message", error.message}};
+  // By these words clients tell this error from others.
+  const std::string message =
+      error.code == "context_length_exceeded" ? "prompt is too long: " + error.message : error.message;
+  json::object inner{{"type", Text(ErrorType(error.http_status))}, {"message", message}};
   return json::serialize(
       json::object{{"type", "error"}, {"error", std::move(inner)}, {"request_id", Text(request_id)}});
 }

@@ -6,6 +6,7 @@
 
 #include "config/base/status.h"
 #include "config/base/status_details.h"
+#include "gateway/anthropic/form.h"
 #include "gateway/api/field_names.h"
 #include "gateway/openai/form.h"
 
@@ -55,6 +56,35 @@ TEST(Respond, HaveTheShapeThatClientsRead) {
                                         {"type", "invalid_request_error"},
                                         {"param", "n"},
                                         {"code", nullptr}}}}));
+}
+
+TEST(Respond, HaveAnthropicsShapeForItsClients) {
+  struct Case {
+    ApiError error;
+    const char* type;
+    const char* message;
+  };
+  const Case cases[] = {
+      {ToApiError(absl::InvalidArgumentError("n: bad")), "invalid_request_error", "n: bad"},
+      {ToApiError(absl::OutOfRangeError("no room")), "invalid_request_error", "prompt is too long: no room"},
+      {ToApiError(absl::UnauthenticatedError("key")), "authentication_error", "key"},
+      {ToApiError(absl::PermissionDeniedError("model")), "permission_error", "model"},
+      {ToApiError(absl::NotFoundError("model")), "not_found_error", "model"},
+      {ToApiError(absl::ResourceExhaustedError("full")), "rate_limit_error", "full"},
+      {ToApiError(absl::UnavailableError("loading")), "overloaded_error", "loading"},
+      {ToApiError(absl::DeadlineExceededError("late")), "timeout_error", "late"},
+      {ToApiError(absl::InternalError("secret")), "api_error", "internal error"},
+      {HttpError(404, "no such path"), "not_found_error", "no such path"},
+      {HttpError(405, "method"), "invalid_request_error", "method"},
+      {HttpError(413, "large"), "request_too_large", "large"},
+      {HttpError(501, "not here"), "api_error", "not here"},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(
+        boost::json::parse(AnthropicForm().error_body(one.error, "req-1")),
+        (boost::json::value{
+            {"type", "error"}, {"error", {{"type", one.type}, {"message", one.message}}}, {"request_id", "req-1"}}));
+  }
 }
 
 }  // namespace

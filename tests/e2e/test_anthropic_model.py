@@ -7,7 +7,9 @@ import sys
 import threading
 import typing
 
+import anthropic
 import langchain_anthropic
+import langchain_core.exceptions
 import langchain_core.messages
 import pydantic
 import pytest
@@ -62,8 +64,9 @@ def test_system_and_history_count_as_the_prompt_has_them(client):
         counted = client.messages.count_tokens(model="smollm2", system=system, messages=history, tools=tools).input_tokens
         usage = client.messages.create(**real(system="Be brief.", messages=history, tools=tools)).usage
         assert counted == usage.input_tokens + usage.cache_read_input_tokens
-    with pytest.raises(Exception, match="maximum context length is 2048 tokens"):
-        client.messages.count_tokens(model="smollm2", messages=[{"role": "user", "content": "word " * 4000}])
+    long = [{"role": "user", "content": "word " * 4000}]
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long: messages: this model's maximum context length is 2048 tokens"):
+        client.messages.count_tokens(model="smollm2", messages=long)
 
 
 def test_stop_sequences(client):
@@ -87,10 +90,10 @@ def test_tools_there_and_back(client):
     history = [*QUESTION, {"role": "assistant", "content": forced.content}, {"role": "user", "content": [result, {"type": "text", "text": "So?"}]}]
     answer = client.messages.create(**real(tools=[WEATHER], messages=history, tool_choice={"type": "none"}))
     assert answer.stop_reason in ("end_turn", "max_tokens") and all(block.type == "text" for block in answer.content)
-    with pytest.raises(Exception, match="tool_choice: there is no tool nothing"):
+    with pytest.raises(anthropic.BadRequestError, match="tool_choice: there is no tool nothing"):
         client.messages.create(**real(tools=[WEATHER], tool_choice={"type": "tool", "name": "nothing"}))
     strict = {**WEATHER, "strict": True, "input_schema": {**WEATHER["input_schema"], "unevaluatedProperties": False}}
-    with pytest.raises(Exception, match=r"tools\[0\].input_schema"):
+    with pytest.raises(anthropic.BadRequestError, match=r"tools\[0\].input_schema"):
         client.messages.create(**real(tools=[strict], tool_choice={"type": "any"}))
 
 
@@ -155,6 +158,8 @@ def test_langchain(daemon):
     assert whole.text and "".join(chunk.text for chunk in chunks) == whole.text
     usage = sum(chunks[1:], chunks[0]).usage_metadata
     assert usage["input_tokens"] == whole.usage_metadata["input_tokens"] and usage["output_tokens"] == whole.usage_metadata["output_tokens"] > 0
+    with pytest.raises(langchain_core.exceptions.ContextOverflowError):
+        model.invoke("word " * 4000)
     bound = model.bind_tools([WEATHER], tool_choice="get_weather")
     assert bound.invoke("What is the weather in Bonn?").tool_calls[0]["name"] == "get_weather"
 
