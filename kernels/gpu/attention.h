@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "kernels/gpu/arguments.h"
 #include "kernels/gpu/lane_ops.h"
 #include "kernels/gpu/page_write.h"
 #include "kernels/gpu/row_sum.h"
@@ -14,29 +15,6 @@ namespace inferd::kernels::gpu {
 
 constexpr int kAttentionThreads = 128;
 constexpr int kMostHeadDimensions = 1024;
-
-// The keys that a row's query sees, by position in its sequence.
-struct SeenRange {
-  int32_t first, end;
-};
-
-struct SpanArguments {
-  PageLayout layout;
-  const uint8_t* const* pages;  // [pages of all sequences]
-  const int32_t* first_page;    // [rows] of the row's sequence among them
-  const int32_t* positions;     // [rows]
-  const SeenRange* seen;        // [rows] not empty
-  int32_t heads, group;         // query heads, and how many share a KV head
-  const float* q;               // [rows] of heads head_stride floats apart
-  int64_t q_stride, head_stride;
-  float scale, soft_cap;
-  const float* alibi_slopes;  // [heads] or nullptr
-  const float* sinks;         // [heads] or nullptr
-  float* states;              // [rows][spans][heads][SpanStateFloats(v_dim)]
-  int32_t spans;              // that any row has at most
-  float* out;                 // [rows][heads][v_dim], out_stride apart
-  int64_t out_stride;
-};
 
 GPU_DEVICE int64_t StateFloats(int64_t v_dim) { return 16 + (v_dim + 15) / 16 * 16; }
 

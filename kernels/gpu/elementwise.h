@@ -3,6 +3,7 @@
 //   Gate<<<ElementBlocks(n), kElementThreads>>>(Activation::kSilu, gate, up, n, out);
 #pragma once
 
+#include "kernels/gpu/arguments.h"
 #include "kernels/gpu/lane_ops.h"
 
 namespace inferd::kernels::gpu {
@@ -74,6 +75,52 @@ GPU_KERNEL(kElementThreads, AddScaled, const float* x, float factor, int64_t n, 
 
 GPU_KERNEL(kElementThreads, SoftCap, const float* x, float cap, int64_t n, float* out) {
   if (const int64_t i = Element(); i < n) out[i] = Multiply(cap, Tanh<LaneOps>(Divide(x[i], cap)));
+}
+
+GPU_DEVICE float AtMost(float x, float limit) { return limit < x ? limit : x; }
+GPU_DEVICE float Clamped(float x, float limit) { return x < -limit ? -limit : AtMost(x, limit); }
+
+GPU_KERNEL(kElementThreads, Clamp, float limit, int64_t n, float* x) {
+  if (const int64_t i = Element(); i < n) x[i] = Clamped(x[i], limit);
+}
+
+// Bounds a gate from above and what it gates to both sides, to which `added` comes.
+GPU_KERNEL(kElementThreads, ClampPair, float limit, float added, int64_t n, float* gate, float* up) {
+  if (const int64_t i = Element(); i < n) {
+    gate[i] = AtMost(gate[i], limit);
+    up[i] = added == 0.0f ? Clamped(up[i], limit) : Clamped(up[i], limit) + added;
+  }
+}
+
+// Each row of n elements of x is divided by the same b.
+GPU_KERNEL(kElementThreads, DivideRows, const float* b, int64_t width, int64_t n, float* x) {
+  if (const int64_t i = Element(); i < n) x[i] = Divide(x[i], b[i % width]);
+}
+
+// Rows of x by number, one after the other; a block for each.
+GPU_KERNEL(kElementThreads, GatherRows, const float* x, const int32_t* rows, int64_t width, float* out) {
+  const float* const from = x + rows[BlockX()] * width;
+  for (int64_t i = Thread(); i < width; i += kElementThreads) out[BlockX() * width + i] = from[i];
+}
+
+// Each head times its factor, a block for each row: factors lie row_factors and head_factors floats apart.
+GPU_KERNEL(kElementThreads, ScaleHeads, HeadArguments a, const float* factors, int64_t row_factors,
+           int64_t head_factors) {
+  for (int64_t i = Thread(); i < a.heads * a.n; i += kElementThreads) {
+    const int64_t head = i / a.n;
+    float* const x = a.x + BlockX() * a.row_stride + head * a.head_stride + i % a.n;
+    *x = Multiply(*x, factors[BlockX() * row_factors + head * head_factors]);
+  }
+}
+
+// Each head times the activation of its gate, a block for each row: gates lie row_gates and head_gates floats apart.
+GPU_KERNEL(kElementThreads, GateHeads, Activation kind, HeadArguments a, const float* gates, int64_t row_gates,
+           int64_t head_gates) {
+  for (int64_t i = Thread(); i < a.heads * a.n; i += kElementThreads) {
+    const int64_t head = i / a.n, at = i % a.n;
+    float* const x = a.x + BlockX() * a.row_stride + head * a.head_stride + at;
+    *x = Multiply(ActivateOne(kind, gates[BlockX() * row_gates + head * head_gates + at]), *x);
+  }
 }
 
 // Rotary position embedding of the heads of a row, heads head_stride and rows row_stride floats apart; a block for each

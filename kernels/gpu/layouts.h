@@ -3,7 +3,7 @@
 //   SpanArguments a{.layout = LayoutOf(shape), ...};
 #pragma once
 
-#include "kernels/gpu/attention.h"
+#include "kernels/gpu/arguments.h"
 #include "kernels/reference/page.h"
 
 namespace inferd::kernels::gpu {

@@ -4,24 +4,12 @@
 //   .out_stride = n});
 #pragma once
 
+#include "kernels/gpu/arguments.h"
 #include "kernels/gpu/row_sum.h"
 
 namespace inferd::kernels::gpu {
 
 constexpr int kNormThreads = 256;
-
-// Rows of n floats. Row r takes the weights and biases at (r % weight_rows) * n, so that heads may have their own.
-struct NormArguments {
-  const float* x;
-  int64_t x_stride;
-  int64_t n;
-  const float* weight = nullptr;  // ones
-  const float* bias = nullptr;    // zeros
-  int64_t weight_rows = 1;
-  float epsilon = 0;
-  float* out;  // may be x
-  int64_t out_stride;
-};
 
 GPU_KERNEL(kNormThreads, RmsNorm, NormArguments a) {
   const float* const x = a.x + BlockX() * a.x_stride;
@@ -30,8 +18,10 @@ GPU_KERNEL(kNormThreads, RmsNorm, NormArguments a) {
   const float squares = SumInLanes(a.n, [=](int64_t i, float sum) { return MultiplyAdd(x[i], x[i], sum); });
   const float factor = Divide(1.0f, SquareRoot(Divide(squares, static_cast<float>(a.n)) + a.epsilon));
   for (int64_t i = Thread(); i < a.n; i += kNormThreads) {
-    const float y = Multiply(x[i], factor);
-    out[i] = a.weight == nullptr ? y : Multiply(y, a.weight[offset + i]);
+    float y = Multiply(x[i], factor);
+    if (a.weight != nullptr) y = Multiply(y, a.weight[offset + i]);
+    if (a.bias != nullptr) y = y + a.bias[offset + i];
+    out[i] = y;
   }
 }
 

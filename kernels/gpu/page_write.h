@@ -3,31 +3,13 @@
 //   WriteKv<<<tokens, kWriteThreads>>>({.layout = LayoutOf(shape), .pages = pages, ...});
 #pragma once
 
+#include "kernels/gpu/arguments.h"
 #include "kernels/gpu/gpu.h"
-#include "kernels/sequence_arguments.h"
 
 namespace inferd::kernels::gpu {
 
 constexpr int kWriteThreads = 128;
 constexpr int kScaleDimensions = 32;  // that share a scale of q8_0
-
-// Where the parts of a page lie, in bytes; heads of a part lie side by side.
-struct PageLayout {
-  CacheType type;
-  int32_t kv_heads, k_dim, v_dim;
-  int64_t k_head, v, v_head, k_scales, k_scales_head, v_scales, v_scales_head;
-};
-
-struct WriteArguments {
-  PageLayout layout;
-  uint8_t* const* pages;     // [pages of all sequences]
-  const int32_t* page_of;    // [rows] index of the page that gets the row
-  const int32_t* positions;  // [rows]
-  const float* k;            // [rows][kv_heads][k_dim], k_stride apart
-  int64_t k_stride;
-  const float* v;
-  int64_t v_stride;
-};
 
 // `dims` elements of a head's row: element i goes to data[i * step], scales of 32 of them 64 apart.
 GPU_DEVICE void WriteUnit(CacheType type, const float* x, int64_t i, uint8_t* data, int64_t step, uint8_t* scales) {

@@ -10,21 +10,10 @@
 #pragma once
 
 #include "kernels/activations.h"
+#include "kernels/gpu/arguments.h"
 #include "kernels/gpu/weight_types.h"
 
 namespace inferd::kernels::gpu {
-
-struct ProductArguments {
-  const uint8_t* weights;  // [rows] of whole blocks, as in the file
-  int64_t row_bytes;
-  int32_t rows;
-  int32_t blocks;              // of a row
-  const uint8_t* activations;  // [tokens] rows in the type's format
-  int64_t activation_row_bytes;
-  int32_t tokens;
-  float* out;  // [tokens] rows, out_stride floats apart
-  int64_t out_stride;
-};
 
 constexpr int kProductThreads = 256;
 

@@ -73,8 +73,9 @@ void CheckNorm(int64_t n, bool affine, const Kernel& kernel, const Definition& d
 TEST(Norms, HaveTheReferencesBits) {
   for (const int64_t n : kLengths) {
     for (const bool affine : {true, false}) {
-      CheckNorm(n, affine, RmsNorm, [&](const float* x, const float* w, const float*, float* out) {
+      CheckNorm(n, affine, RmsNorm, [&](const float* x, const float* w, const float* b, float* out) {
         Reference().rms_norm(x, w, 1e-5f, n, out);
+        if (b != nullptr) Reference().add(out, b, n, out);
       });
       CheckNorm(n, affine, LayerNorm, [&](const float* x, const float* w, const float* b, float* out) {
         Reference().layer_norm(x, w, b, 1e-5f, n, out);

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -32,7 +31,7 @@ struct Fiber {
   bool done = false;
   const uint32_t* waits_on = nullptr;  // a generation that has to change before it goes on
   uint32_t generation = 0;
-  std::deque<std::vector<PendingCopy>> copies;  // committed groups, oldest first
+  std::vector<std::vector<PendingCopy>> copies;  // committed groups, oldest first
   std::vector<PendingCopy> open_copies;
 };
 
@@ -337,7 +336,7 @@ void CommitCopies() {
 
 void WaitCopies(size_t groups_left) {
   Fiber& fiber = Current().fiber();
-  for (; fiber.copies.size() > groups_left; fiber.copies.pop_front()) Land(fiber.copies.front());
+  for (; fiber.copies.size() > groups_left; fiber.copies.erase(fiber.copies.begin())) Land(fiber.copies.front());
 }
 
 }  // namespace inferd::kernels::gpu_emulator

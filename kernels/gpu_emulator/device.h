@@ -10,6 +10,7 @@
 // Writes there are found at Free, which ends the process. One OS thread uses a device.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 
@@ -30,6 +31,7 @@ class Device {
   void Free(void* memory);       // no stream has work that uses it
   size_t used_bytes() const { return used_bytes_; }
   Schedule schedule() const { return schedule_; }
+  uint64_t work_done() const { return work_done_; }  // of all streams; any thread may ask
 
   // The allocation that the address, which may be its end, belongs to; nullptr: none, as of memory of the host.
   const GuardedMemory* Find(const void* address) const;
@@ -43,6 +45,7 @@ class Device {
   const size_t memory_bytes_;
   size_t used_bytes_ = 0;
   int open_ = 0;
+  std::atomic<uint64_t> work_done_ = 0;
   std::map<const void*, GuardedMemory> allocations_;
 };
 

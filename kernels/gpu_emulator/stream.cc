@@ -90,6 +90,7 @@ void Stream::RunUntil(Device& device, WorkQueue& queue, size_t position) {
     queue.pending.pop_front();
     ++queue.done;
     work();
+    ++device.work_done_;
   }
   device.Close();
 }
