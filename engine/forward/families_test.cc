@@ -30,15 +30,15 @@ std::vector<std::string> Families() {
   return names;
 }
 
-// With `first_layers`, so many of the layers are on one device, the others on a second one.
+// With `first_layers`, so many of the layers are on one device, the others on a second one. The first one is `name`.
 absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(std::shared_ptr<const model::Model> model, int32_t threads,
-                                                           int32_t first_layers) {
+                                                           int32_t first_layers, const std::string& name) {
   const device::DeviceOptions options{
       .max_batch_tokens = 64, .max_result_rows = 64, .cache = {.bytes = 16 << 20, .type = kernels::CacheType::kF32}};
   const device::CpuOptions cpu{.threads = threads};
-  if (first_layers == 0) return device::CreateDevice(std::move(model), options, {.cpu = cpu});
+  if (first_layers == 0) return device::CreateDevice(std::move(model), options, {.name = name, .cpu = cpu});
   std::vector<device::LayerShare> shares(2);
-  shares[0] = {.cpu = cpu, .layers = first_layers};
+  shares[0] = {.name = name, .cpu = cpu, .layers = first_layers};
   shares[1].cpu = cpu;
   return device::CreateSplitDevice(std::move(model), options, shares);
 }
@@ -52,7 +52,13 @@ class Family : public testing::TestWithParam<std::string> {
   bool encoder() const { return golden_.at("encoder").as_bool(); }
 
   // The last token's row, of a pass of all tokens or of several passes of `chunk` tokens; empty after a failure.
-  std::vector<float> LastRow(int32_t threads, size_t chunk, int32_t first_layers = 0) const {
+  std::shared_ptr<const model::Model> Load() const {
+    return *model::Model::Load(
+        *gguf::GgufFile::Parse({reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()}, GetParam()));
+  }
+
+  std::vector<float> LastRow(int32_t threads, size_t chunk, int32_t first_layers = 0,
+                             const std::string& name = "cpu") const {
     std::vector<float> row;
     const auto run = [&] {
       const auto file =
@@ -60,7 +66,7 @@ class Family : public testing::TestWithParam<std::string> {
       ASSERT_TRUE(file.ok()) << file.status();
       const auto model = model::Model::Load(*file);
       ASSERT_TRUE(model.ok()) << model.status();
-      const auto device = MakeDevice(*model, threads, first_layers);
+      const auto device = MakeDevice(*model, threads, first_layers, name);
       ASSERT_TRUE(device.ok()) << device.status();
       const auto sequence = (*device)->cache().NewSequence({});
       ASSERT_TRUE((*device)->cache().Reserve(**sequence, static_cast<int64_t>(tokens_.size())).ok());
@@ -99,6 +105,30 @@ TEST_P(Family, GivesTheSameBitsInChunksAndThreads) {
 
 TEST_P(Family, GivesTheBitsOfOneDeviceOnTwo) {
   EXPECT_EQ(LastRow(1, tokens_.size()), LastRow(1, encoder() ? tokens_.size() : 7, /*first_layers=*/1));
+}
+
+// What GPUs do not run yet is refused by name.
+bool RunsOnGpus(const model::DecoderSpec& spec) {
+  const auto runs = [](const model::LayerSpec& layer) {
+    return layer.recurrent.kind == model::RecurrentKind::kNone && layer.attention.latent.kv_rank == 0 &&
+           layer.feed_forward.experts.count == 0 && !layer.feed_forward.xielu && layer.feed_forward.sparsity == 0;
+  };
+  return spec.layer_input_width == 0 && std::all_of(spec.layers.begin(), spec.layers.end(), runs);
+}
+
+TEST_P(Family, GivesTheBitsOfTheCpuOnAGpu) {
+  const std::vector<std::string> names = device::DeviceNames();
+  if (std::find(names.begin(), names.end(), "emulated") == names.end()) GTEST_SKIP() << "a build without the emulator";
+  const std::shared_ptr<const model::Model> model = Load();
+  if (!RunsOnGpus(model->spec())) {
+    const absl::Status status = MakeDevice(model, 1, 0, "emulated").status();
+    EXPECT_NE(status.message().find("does not run on GPUs yet"), std::string::npos) << status;
+    return;
+  }
+  constexpr size_t kEnough = 24;  // more than the windows see; each takes long
+  if (tokens_.size() > kEnough) tokens_.resize(kEnough);
+  const size_t chunk = encoder() ? tokens_.size() : 7;
+  EXPECT_EQ(LastRow(1, tokens_.size()), LastRow(1, chunk, 0, "emulated"));
 }
 
 // Keys that only these families have, each with a value that does not fit.

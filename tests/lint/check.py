@@ -33,7 +33,8 @@ ENGINE = {
     "generation": ("cache", "constraint", "device", "forward", "model", "output", "sampling", "scheduler", "tokenizer"),
 }
 # What makes a device is on its own: devices do not know each other, and nobody but the factory knows which there are.
-DEVICES = {"engine/device/cpu": (), "engine/device/split": (), "engine/device/factory": ("engine/device/cpu", "engine/device/split")}
+DEVICES = {"engine/device/cpu": (), "engine/device/gpu": (), "engine/device/split": (),
+           "engine/device/factory": ("engine/device/cpu", "engine/device/gpu", "engine/device/split")}
 GATEWAY_BASE = {"config", "proto", "inferd/v1"}
 # As ENGINE: what lies in gateway/ itself may include all of it.
 GATEWAY = {
@@ -68,6 +69,9 @@ LAYERS = {
 # Block layouts and code books are written down once, where they are read.
 LAYERS["engine/quantize"] |= {f"kernels/reference/{name}.h" for name in ("codebooks", "half", "unpack")}
 LAYERS |= {name: LAYERS["engine/device"] | {name, *below} for name, below in DEVICES.items()}
+# The host's side of GPU kernels; which GPUs there are, the factory knows.
+LAYERS["engine/device/gpu"] |= {f"kernels/gpu/{name}.h" for name in ("arguments", "gpu_stream", "layouts")}
+LAYERS["engine/device/factory"] |= {"kernels/gpu/gpu_stream.h", "kernels/gpu_emulator/emulated_stream.h"}
 # Folders each of whose parts has a rule.
 DIVIDED = ("engine", "gateway")
 # Folders between whose parts no circle of includes is allowed. kernels/ has a table of its variants at the top.
@@ -78,8 +82,8 @@ REFERENCE_HEADERS = KERNEL_HEADERS | {"algorithm", "bit", "cfloat", "climits", "
 DISPATCH_HEADERS = REFERENCE_HEADERS | {"cpuid.h", "sys/auxv.h", "asm/hwcap.h"}
 # The emulated GPU is a program on this machine, kernels/cuda one of CUDA's; kernels/gpu has what both give it.
 GPU_HEADERS = {
-    "gpu": {"bit", "cmath", "cstdint"},
-    "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "boost/context/detail/fcontext.hpp", "boost/pfr.hpp", "cstdio", "cstdlib", "deque",
+    "gpu": {"bit", "cmath", "cstddef", "cstdint"},
+    "gpu_emulator": REFERENCE_HEADERS | {"sys/mman.h", "atomic", "boost/context/detail/fcontext.hpp", "boost/pfr.hpp", "cstdio", "cstdlib", "deque",
                                          "functional", "iterator", "map", "memory", "numeric", "tuple", "type_traits", "utility", "vector"},
     "cuda": REFERENCE_HEADERS | {"cuda_fp16.h", "cuda_runtime.h", "utility"},
 }

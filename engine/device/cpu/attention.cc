@@ -4,6 +4,7 @@
 #include <array>
 
 #include "config/base/status.h"
+#include "engine/device/attention_factors.h"
 
 namespace inferd::device {
 namespace {
@@ -102,7 +103,7 @@ void Attention::FinishRow(int32_t layer, int64_t row, int64_t position) {
   }
   if (a.qk_norm_after_rope) norm();
   if (a.temperature_floor > 0) {
-    const float factor = PagedAttention::TemperatureAt(a, position);
+    const float factor = TemperatureAt(a, position);
     for (int64_t head = 0; head < a.heads; ++head) {
       k_.scale(q + head * q_stride, factor, a.k_dim, q + head * q_stride);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/base/status.h"
+#include "engine/device/attention_factors.h"
 
 namespace inferd::device {
 namespace {
@@ -108,7 +109,7 @@ void LatentAttention::TurnRow(const model::AttentionSpec& a, const model::Attent
   float *q = q_ + row * a.heads * query, *kv = latent_ + row * (l.kv_rank + l.rope_dim);
   ApplyNorm(w.kv_a_norm, kv, l.kv_rank, kv);
   if (a.temperature_floor > 0) {
-    k_.scale(q, PagedAttention::TemperatureAt(a, batch_.position(row)), a.heads * query, q);
+    k_.scale(q, TemperatureAt(a, batch_.position(row)), a.heads * query, q);
   }
   if (a.rope < 0) return;
   const model::RopeSpec& rope = spec_.ropes[a.rope];

@@ -3,36 +3,12 @@
 #include <algorithm>
 
 #include "config/base/status.h"
+#include "engine/device/attention_factors.h"
 #include "engine/device/cache_layout.h"
 
 namespace inferd::device {
-namespace {
-
-// Slopes of linear attention biases (arXiv 2108.12409, section 3): a geometric sequence for the largest power of two of
-// heads, and every other step of the next finer one for the rest.
-std::vector<float> AlibiSlopes(int64_t heads, double max_bias) {
-  int64_t power = 1;
-  while (power * 2 <= heads) power *= 2;
-  std::vector<float> slopes;
-  for (int64_t head = 0; head < heads; ++head) {
-    const double exponent =
-        head < power ? -max_bias / static_cast<double>(power) * static_cast<double>(head + 1)
-                     : -max_bias / 2.0 / static_cast<double>(power) * static_cast<double>(2 * (head - power) + 1);
-    slopes.push_back(static_cast<float>(kernels::exact::Pow(2.0, exponent)));
-  }
-  return slopes;
-}
-
-bool Chunked(const model::AttentionSpec& a) { return a.window_shape == model::WindowShape::kChunked && a.window > 0; }
-
-}  // namespace
-
 PagedAttention::PagedAttention(const BlockContext& context) : Block(context), thread_scratch_(pool_.threads()) {
-  for (const model::LayerSpec& layer : spec_.layers) {
-    const bool biased = layer.attention.heads > 0 && layer.attention.alibi_max_bias > 0;
-    alibi_slopes_.push_back(biased ? AlibiSlopes(layer.attention.heads, layer.attention.alibi_max_bias)
-                                   : std::vector<float>());
-  }
+  for (const model::LayerSpec& layer : spec_.layers) alibi_slopes_.push_back(AlibiSlopes(layer.attention));
 }
 
 kernels::PageShape PagedAttention::ShapeOf(int32_t layer) const {
@@ -64,11 +40,6 @@ void PagedAttention::WriteRun(int32_t layer, const device::Run& run, const float
   void* page = batch_.PagesOf(layer, *run.sequence)[run.position / kernels::kPageTokens];
   k_.write_kv(ShapeOf(layer), page, static_cast<int32_t>(run.position % kernels::kPageTokens),
               static_cast<int32_t>(run.tokens), k + run.row * k_stride, k_stride, v + run.row * v_stride, v_stride);
-}
-
-float PagedAttention::TemperatureAt(const model::AttentionSpec& a, int64_t position) {
-  const double steps = static_cast<double>((position + a.temperature_offset) / a.temperature_floor);
-  return static_cast<float>(1.0 + static_cast<double>(a.temperature_scale) * kernels::exact::Log(steps + 1.0));
 }
 
 void PagedAttention::Run(int32_t layer, const float* q, float* out) {

@@ -27,9 +27,6 @@ class PagedAttention final : public Block {
   // With AttentionSpec::gated_output, a gate of k_dim lies after each head's query.
   void Run(int32_t layer, const float* q, float* out);
 
-  // Factor of a query by its position.
-  static float TemperatureAt(const model::AttentionSpec& attention, int64_t position);
-
  private:
   struct HeadGroup {
     int64_t kv_head, first, count;  // query heads first..first+count-1

@@ -15,8 +15,11 @@
 
 namespace inferd::device {
 
+// Those of this build: "cpu", and where it has the emulated GPU (INFERD_GPU_EMULATOR) "emulated".
+std::vector<std::string> DeviceNames();
+
 struct DeviceChoice {
-  std::string name = "cpu";
+  std::string name = "cpu";  // one of DeviceNames()
   CpuOptions cpu;
 };
 
