@@ -60,6 +60,17 @@ CanaryWatch::Count CanaryWatch::Watch::Sum() const {
   return sum;
 }
 
+// One entry for each thousandth of the window, however often a gateway reports; their sum is far from overflow.
+void CanaryWatch::Watch::Add(const Count& count) {
+  constexpr int64_t kEntries = 1000;
+  constexpr uint64_t kMost = 1'000'000'000'000;
+  if (counts.empty() || count.at - counts.back().at > MonotonicTime::duration(window) / kEntries)
+    counts.push_back({.at = count.at});
+  Count& last = counts.back();
+  last.requests += std::min(count.requests, kMost - last.requests);
+  last.errors += std::min(count.errors, kMost - last.errors);
+}
+
 absl::Status CanaryWatch::Begin(const std::string& name, const TrafficWeights& former,
                                 const RollbackCondition& condition, Milliseconds window) {
   const Model* const model = fleet_.Resolve(name);
@@ -80,7 +91,7 @@ void CanaryWatch::Report(const std::string& model, uint64_t version, uint64_t re
   Watch& watch = found->second;
   if (std::find(watch.versions.begin(), watch.versions.end(), version) == watch.versions.end()) return;
   const MonotonicTime now = loop_.clock().Now();
-  watch.counts.push_back({now, requests, std::min(errors, requests)});
+  watch.Add({now, requests, std::min(errors, requests)});
   while (now - watch.counts.front().at > watch.window) watch.counts.pop_front();
   const Count sum = watch.Sum();
   const double rate = sum.requests == 0 ? 0 : static_cast<double>(sum.errors) / static_cast<double>(sum.requests);

@@ -61,6 +61,7 @@ class CanaryWatch {
     Milliseconds window{0};
     std::vector<uint64_t> versions;
     std::deque<Count> counts;  // oldest first
+    void Add(const Count& count);
     Count Sum() const;
   };
   // Ends the watch.

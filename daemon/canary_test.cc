@@ -88,6 +88,26 @@ TEST_F(CanaryTest, JudgesByTheWindowAlone) {
   EXPECT_THAT(WeightsOf(*model), ElementsAre(Pair(1, 100), Pair(2, 0)));
 }
 
+TEST_F(CanaryTest, AsManyReportsAsOneMessageHoldsAreCounted) {
+  SetTraffic(50, 50);
+  ASSERT_TRUE(Begin().ok());
+  constexpr int kReports = 500'000;  // of 4 MiB; adding all up again for each would take minutes
+  for (int i = 0; i < kReports; ++i) canaries.Report("chat", 2, 10, 1);
+  EXPECT_EQ(Status().canaries(0).requests(), 10u * kReports);
+  EXPECT_EQ(Status().canaries(0).errors(), 1u * kReports);
+  fake.Advance(seconds(11));
+  canaries.Report("chat", 2, 1, 0);
+  EXPECT_EQ(Status().canaries(0).requests(), 1u);
+}
+
+TEST_F(CanaryTest, NumbersBeyondAllReasonDoNotStartAgainAtZero) {
+  SetTraffic(50, 50);
+  ASSERT_TRUE(Begin().ok());
+  canaries.Report("chat", 2, UINT64_MAX, 0);
+  canaries.Report("chat", 2, UINT64_MAX, 0);
+  EXPECT_EQ(Status().canaries(0).requests(), 1'000'000'000'000u);
+}
+
 TEST_F(CanaryTest, AVersionThatFailsIsTakenOut) {
   SetTraffic(90, 10);
   ASSERT_TRUE(Begin().ok());

@@ -83,11 +83,12 @@ json::value ToJson(const Message& message) {
 
 using Row = std::vector<std::string>;
 
-// Columns as wide as their widest cell.
+// Columns as wide as their widest cell, but for cells beyond all reason: one of them would widen every row.
 std::string Table(const std::vector<Row>& rows) {
+  constexpr size_t kWidest = 256;
   std::vector<size_t> widths(rows.front().size());
   for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::min(std::max(widths[i], row[i].size()), kWidest);
   }
   std::string out;
   for (const Row& row : rows) {
@@ -100,11 +101,15 @@ std::string Table(const std::vector<Row>& rows) {
 
 // "45s", "12m", "3h 20m", "2d 4h".
 std::string Age(int64_t seconds) {
-  seconds = std::max<int64_t>(seconds, 0);
   if (seconds < 60) return fmt::format("{}s", seconds);
   if (seconds < 3600) return fmt::format("{}m", seconds / 60);
   if (seconds < 86400) return fmt::format("{}h {}m", seconds / 3600, seconds % 3600 / 60);
   return fmt::format("{}d {}h", seconds / 86400, seconds % 86400 / 3600);
+}
+
+// Of a time that another process tells, which may be any number.
+std::string AgeSince(int64_t then_seconds, int64_t now_seconds) {
+  return Age(now_seconds - std::clamp<int64_t>(then_seconds, 0, now_seconds));
 }
 
 std::string StateOf(const v1::WorkerStatus& worker) {
@@ -123,7 +128,7 @@ Row WorkerRow(const v1::WorkerStatus& worker, int64_t now_seconds) {
   return {worker.model(),
           std::to_string(worker.version()),
           StateOf(worker),
-          Age(now_seconds - worker.state_since_unix_milliseconds() / 1000),
+          AgeSince(worker.state_since_unix_milliseconds() / 1000, now_seconds),
           std::to_string(worker.weight()),
           worker.pid() > 0 ? std::to_string(worker.pid()) : "-",
           std::to_string(worker.restarts()),
@@ -135,10 +140,10 @@ Row WorkerRow(const v1::WorkerStatus& worker, int64_t now_seconds) {
 }  // namespace
 
 std::string StatusTable(const v1::StatusResponse& status, WallTime now) {
-  const int64_t now_seconds = std::chrono::system_clock::to_time_t(now);
+  const int64_t now_seconds = std::max<int64_t>(std::chrono::system_clock::to_time_t(now), 0);
   std::string out =
       fmt::format("inferd {}  {}  pid {}  up {}  http {}  grpc {}\n", status.version(), status.state(), status.pid(),
-                  Age(now_seconds - status.started_unix_seconds()), status.http_address(), status.grpc_address());
+                  AgeSince(status.started_unix_seconds(), now_seconds), status.http_address(), status.grpc_address());
   out += fmt::format("gateway {}  pid {}  restarts {}\n", status.gateway().state(), status.gateway().pid(),
                      status.gateway().restarts());
   if (!status.last_reload().empty()) {

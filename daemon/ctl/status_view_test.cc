@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <limits>
 
 #include "inferd/v1/admin.pb.h"
 #include "inferd/v1/inference.pb.h"
@@ -55,6 +56,22 @@ TEST(StatusTable, ShowsStatesAgesAndErrors) {
   EXPECT_THAT(text, HasSubstr("BACKOFF 250 ms"));
   EXPECT_THAT(text, HasSubstr("chat@3: killed"));
   EXPECT_THAT(text, HasSubstr("chat@3: /m/chat.gguf is replaced"));
+}
+
+TEST(StatusTable, TimesThatCannotBeAreTheNearestThatCan) {
+  const WallTime now = std::chrono::system_clock::from_time_t(2 * 86400);
+  v1::StatusResponse status;
+  status.set_started_unix_seconds(std::numeric_limits<int64_t>::min());
+  EXPECT_THAT(StatusTable(status, now), HasSubstr("up 2d 0h"));
+  status.set_started_unix_seconds(std::numeric_limits<int64_t>::max());
+  EXPECT_THAT(StatusTable(status, now), HasSubstr("up 0s"));
+}
+
+TEST(StatusTable, OneLongNameDoesNotWidenAllRows) {
+  v1::StatusResponse status;
+  status.add_workers()->set_model(std::string(100'000, 'x'));
+  for (int i = 0; i < 1000; ++i) status.add_workers()->set_model("m");
+  EXPECT_LT(StatusTable(status, std::chrono::system_clock::from_time_t(1)).size(), 1'000'000u);
 }
 
 TEST(StatusTable, CannotDriveTheTerminal) {
