@@ -8,36 +8,17 @@
 #include "config/base/status.h"
 #include "gateway/api/field_names.h"
 #include "gateway/api/respond.h"
-#include "gateway/json/json_text.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/requests/apply_template_request.h"
 #include "gateway/openai/requests/chat_request.h"
 #include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
-namespace {
-
-struct Parsed {
-  v1::ApplyTemplateRequest apply;
-  std::string model;
-  std::vector<std::string> warnings;
-};
-
-absl::StatusOr<Parsed> ParseApplyTemplateRequest(std::string_view body) {
-  ASSIGN_OR_RETURN(boost::json::object object, ParseJsonObject(body));
-  Fields fields(std::move(object));
-  Parsed parsed;
-  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
-  parsed.model = model.value_or("");
-  RETURN_IF_ERROR(ReadChatPrompt(fields, *parsed.apply.mutable_chat()));
-  parsed.warnings = fields.Warnings();
-  return parsed;
-}
-
-}  // namespace
 
 Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseApplyTemplateRequest);
+  absl::StatusOr<ApplyTemplateFields> parsed =
+      co_await ParseBody(serving, exchange.request.body, ParseApplyTemplateRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

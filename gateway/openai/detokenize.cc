@@ -5,47 +5,16 @@
 #include <vector>
 
 #include "config/base/json_string.h"
-#include "config/base/status.h"
 #include "gateway/api/field_names.h"
 #include "gateway/api/respond.h"
-#include "gateway/json/json_text.h"
 #include "gateway/openai/endpoints.h"
-#include "gateway/openai/requests/completion_request.h"
+#include "gateway/openai/requests/detokenize_request.h"
 #include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
-namespace {
-
-struct Parsed {
-  v1::DetokenizeRequest detokenize;
-  std::string model;
-  std::vector<std::string> warnings;
-};
-
-absl::StatusOr<Parsed> ParseDetokenizeRequest(std::string_view body) {
-  ASSIGN_OR_RETURN(boost::json::object object, ParseJsonObject(body));
-  Fields fields(std::move(object));
-  Parsed parsed;
-  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
-  parsed.model = model.value_or("");
-  const boost::json::value* tokens = fields.Raw("tokens");
-  if (tokens == nullptr) return InvalidArgument("tokens: is missing");
-  if (!tokens->is_array()) return InvalidArgument("tokens: {} is not an array", Shown(*tokens));
-  if (!tokens->get_array().empty()) {
-    ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*tokens, "tokens"));
-    if (inputs.size() != 1 || inputs[0].is_text) return InvalidArgument("tokens: is not an array of token ids");
-    parsed.detokenize.mutable_ids()->Add(inputs[0].ids.begin(), inputs[0].ids.end());
-  }
-  ASSIGN_OR_RETURN(auto with_special, fields.Boolean("with_special"));
-  parsed.detokenize.set_with_special(with_special.value_or(true));
-  parsed.warnings = fields.Warnings();
-  return parsed;
-}
-
-}  // namespace
 
 Task<void> ServeDetokenize(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseDetokenizeRequest);
+  absl::StatusOr<DetokenizeFields> parsed = co_await ParseBody(serving, exchange.request.body, ParseDetokenizeRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

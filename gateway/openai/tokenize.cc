@@ -4,51 +4,16 @@
 #include <boost/json/value_from.hpp>
 
 #include "config/base/json_string.h"
-#include "config/base/status.h"
 #include "gateway/api/field_names.h"
 #include "gateway/api/respond.h"
-#include "gateway/json/fields.h"
-#include "gateway/json/json_text.h"
 #include "gateway/openai/endpoints.h"
+#include "gateway/openai/requests/tokenize_request.h"
 #include "gateway/serving/parse_body.h"
 
 namespace inferd::gateway {
 namespace {
 
 namespace json = boost::json;
-
-constexpr size_t kMaxTextBytes = size_t{1} << 31;
-
-struct Parsed {
-  v1::TokenizeRequest tokenize;
-  const char* text_name = "content";  // as the client calls it
-  std::string model;
-  std::vector<std::string> warnings;
-};
-
-absl::StatusOr<Parsed> ParseTokenizeRequest(std::string_view body) {
-  ASSIGN_OR_RETURN(json::object object, ParseJsonObject(body));
-  Fields fields(std::move(object));
-  Parsed parsed;
-  ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
-  parsed.model = model.value_or("");
-  ASSIGN_OR_RETURN(auto content, fields.String("content", kMaxTextBytes));
-  ASSIGN_OR_RETURN(auto prompt, fields.String("prompt", kMaxTextBytes));
-  if (!content && prompt) {
-    content = std::move(prompt);
-    parsed.text_name = "prompt";
-  }
-  if (!content) return InvalidArgument("content: is missing");
-  parsed.tokenize.set_text(*content);
-  ASSIGN_OR_RETURN(auto add_special, fields.Boolean("add_special"));
-  parsed.tokenize.set_add_special(add_special.value_or(false));
-  ASSIGN_OR_RETURN(auto parse_special, fields.Boolean("parse_special"));
-  parsed.tokenize.set_parse_special(parse_special.value_or(true));
-  ASSIGN_OR_RETURN(auto with_pieces, fields.Boolean("with_pieces"));
-  parsed.tokenize.set_with_pieces(with_pieces.value_or(false));
-  parsed.warnings = fields.Warnings();
-  return parsed;
-}
 
 // A string, or the bytes where the token is only part of a character.
 json::value PieceJson(const std::string& piece) {
@@ -63,7 +28,7 @@ json::value PieceJson(const std::string& piece) {
 }  // namespace
 
 Task<void> ServeTokenize(const Serving& serving, Exchange& exchange) {
-  absl::StatusOr<Parsed> parsed = co_await ParseBody(serving, exchange.request.body, ParseTokenizeRequest);
+  absl::StatusOr<TokenizeFields> parsed = co_await ParseBody(serving, exchange.request.body, ParseTokenizeRequest);
   if (!parsed.ok()) co_return co_await RespondError(exchange, parsed.status());
   absl::StatusOr<std::string> model = ResolveModel(serving, exchange, parsed->model);
   if (!model.ok()) co_return co_await RespondError(exchange, model.status());

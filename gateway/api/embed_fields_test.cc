@@ -1,4 +1,4 @@
-#include "gateway/api/embed_call.h"
+#include "gateway/api/embed_fields.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
