@@ -9,6 +9,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "config/base/clock.h"
 #include "proto/call_metadata.h"
 
 namespace inferd::worker {
@@ -22,7 +24,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     context_.AddInitialMetadata(kWorkBegun, "1");
     StartSendInitialMetadata();
   }
+  // Returns when that is on its way: it reaches the client even if the process dies now.
   void WaitUntilTold() { told_.WaitForNotification(); }
+  // The same, or when `most` has passed: for threads that no slow client may hold.
+  void WaitUntilTold(Milliseconds most) { told_.WaitForNotificationWithTimeout(absl::Milliseconds(most.count())); }
 
  protected:
   grpc::CallbackServerContext& context_;

@@ -4,9 +4,19 @@
     cost.code, cost.output, cost.mebibytes, cost.cpu_seconds
 """
 import dataclasses
-import os
+import json
 import subprocess
+import sys
 import tempfile
+
+# The peak of a new process begins with that of the process that starts it, so that a small one has to.
+STARTER = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[2:])
+_, status, usage = os.wait4(process.pid, 0)
+with open(int(sys.argv[1]), "w") as report:
+    json.dump([os.waitstatus_to_exitcode(status), usage.ru_maxrss >> 10, usage.ru_utime + usage.ru_stime], report)
+"""
 
 
 @dataclasses.dataclass
@@ -18,10 +28,10 @@ class Cost:
 
 
 def measure(command):
-    with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as report:
+        starter = [sys.executable, "-S", "-c", STARTER, str(report.fileno()), *map(str, command)]
+        subprocess.run(starter, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, pass_fds=[report.fileno()], check=True)
         output.seek(0)
-        return Cost(code=process.returncode, output=output.read().decode(errors="replace"), mebibytes=usage.ru_maxrss >> 10,
-                    cpu_seconds=usage.ru_utime + usage.ru_stime)
+        report.seek(0)
+        code, mebibytes, cpu_seconds = json.load(report)
+        return Cost(code=code, output=output.read().decode(errors="replace"), mebibytes=mebibytes, cpu_seconds=cpu_seconds)
