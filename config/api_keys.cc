@@ -125,7 +125,7 @@ absl::StatusOr<ApiKeys> LoadApiKeys(const std::string& file) {
 
 absl::Status CheckKeysFile(const Config& config) {
   if (config.auth.keys_file.empty()) return absl::OkStatus();
-  return Annotate(LoadApiKeys(config.auth.keys_file).status(), "auth.keys_file");
+  return AtField("auth.keys_file", LoadApiKeys(config.auth.keys_file).status());
 }
 
 }  // namespace inferd::config

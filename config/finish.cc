@@ -32,7 +32,7 @@ absl::Status CheckNames(const std::vector<ModelOptions>& models) {
     for (const auto& [option, name] : names) {
       RETURN_IF_ERROR(CheckModelName(option, name));
       const auto [first, added] = taken.emplace(name, option);
-      if (!added) return InvalidArgument("{}: \"{}\" is already the value of {}", option, name, first->second);
+      if (!added) return InvalidField(option, "\"{}\" is already the value of {}", name, first->second);
     }
   }
   return absl::OkStatus();
@@ -57,7 +57,7 @@ absl::Status CheckListeners(const ListenOptions& listen) {
     for (const auto& [before, other] : all) {
       if (before == option) break;
       if (!Overlap(*address, *other)) continue;
-      return InvalidArgument("{}: {} is taken by {}, {}", option, address->ToString(), before, other->ToString());
+      return InvalidField(option, "{} is taken by {}, {}", address->ToString(), before, other->ToString());
     }
   }
   return absl::OkStatus();
@@ -67,12 +67,12 @@ absl::Status CheckAdminTcp(const Config& config) {
   const Address& address = config.listen.admin_tcp;
   if (address == Address()) return absl::OkStatus();
   if (address.is_unix()) {
-    return InvalidArgument("listen.admin_tcp: {} is a unix socket, expected host:port", address.ToString());
+    return InvalidField("listen.admin_tcp", "{} is a unix socket, expected host:port", address.ToString());
   }
   for (const auto& [option, file] : {std::pair{"certificate", &config.admin_tls.certificate},
                                      {"key", &config.admin_tls.key},
                                      {"client_ca", &config.admin_tls.client_ca}}) {
-    if (file->empty()) return InvalidArgument("listen.admin_tcp: needs admin_tls.{}, which is not set", option);
+    if (file->empty()) return InvalidField("listen.admin_tcp", "needs admin_tls.{}, which is not set", option);
   }
   return absl::OkStatus();
 }
@@ -87,12 +87,12 @@ absl::Status CheckSaves(const std::vector<ModelOptions>& models) {
     if (path.empty()) continue;
     for (const std::string& file : {path, path + ".2"}) {
       if (files.contains(file)) {
-        return InvalidArgument("models[{}].kv_cache.save: {} is the file of a model", i, file);
+        return InvalidField(fmt::format("models[{}].kv_cache.save", i), "{} is the file of a model", file);
       }
       const auto [other, is_new] = taken.try_emplace(file, i);
       if (is_new) continue;
-      return InvalidArgument("models[{}].kv_cache.save: {} is taken by models[{}].kv_cache.save", i, file,
-                             other->second);
+      return InvalidField(fmt::format("models[{}].kv_cache.save", i), "{} is taken by models[{}].kv_cache.save", file,
+                          other->second);
     }
   }
   return absl::OkStatus();
@@ -102,10 +102,11 @@ absl::Status CheckResources(const std::vector<ModelOptions>& models) {
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelOptions& model = models[i];
     const absl::Status cpus = ParseCpuList(model.cpus).status();
-    if (!cpus.ok()) return Annotate(cpus, fmt::format("models[{}].cpus", i));
+    if (!cpus.ok()) return AtField(fmt::format("models[{}].cpus", i), cpus);
     if (model.memory_limit > 0 && model.memory_limit <= model.kv_cache.bytes) {
-      return InvalidArgument("models[{}].memory_limit: {} is not more than kv_cache.bytes, {}, which is part of it", i,
-                             FormatByteSize(model.memory_limit), FormatByteSize(model.kv_cache.bytes));
+      return InvalidField(fmt::format("models[{}].memory_limit", i),
+                          "{} is not more than kv_cache.bytes, {}, which is part of it",
+                          FormatByteSize(model.memory_limit), FormatByteSize(model.kv_cache.bytes));
     }
   }
   return absl::OkStatus();
@@ -117,44 +118,46 @@ absl::Status CheckModelName(std::string_view option, std::string_view name) {
   const bool good =
       !name.empty() && name.size() <= kMaxNameBytes && std::all_of(name.begin(), name.end(), IsNameCharacter);
   if (good) return absl::OkStatus();
-  return InvalidArgument("{}: \"{}\" is not a model name: expected 1..{} letters, digits and . _ - / : @ +", option,
-                         name, kMaxNameBytes);
+  return InvalidField(option, "\"{}\" is not a model name: expected 1..{} letters, digits and . _ - / : @ +", name,
+                      kMaxNameBytes);
 }
 
 absl::Status FinishConfig(Config& config) {
   std::string& directory = config.run_directory;
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   if (!directory.starts_with('/') || directory.size() > kMaxRunDirectoryBytes) {
-    return InvalidArgument("run_directory: \"{}\" is not an absolute path of at most {} bytes (sockets lie in it)",
-                           directory, kMaxRunDirectoryBytes);
+    return InvalidField("run_directory", "\"{}\" is not an absolute path of at most {} bytes (sockets lie in it)",
+                        directory, kMaxRunDirectoryBytes);
   }
   if (config.listen.admin == Address()) config.listen.admin.path = directory + "/admin.sock";
   if (!config.listen.admin.is_unix()) {
-    return InvalidArgument("listen.admin: {} is not a unix socket", config.listen.admin.ToString());
+    return InvalidField("listen.admin", "{} is not a unix socket", config.listen.admin.ToString());
   }
   RETURN_IF_ERROR(CheckAdminTcp(config));
   if (!config.listen.grpc.IsLoopback() && config.auth.keys_file.empty()) {
-    return InvalidArgument("listen.grpc: {} is not on loopback, which needs auth.keys_file: use keys or 127.0.0.1",
-                           config.listen.grpc.ToString());
+    return InvalidField("listen.grpc", "{} is not on loopback, which needs auth.keys_file: use keys or 127.0.0.1",
+                        config.listen.grpc.ToString());
   }
   RETURN_IF_ERROR(CheckListeners(config.listen));
   if (config.limits.all_bodies < config.limits.body) {
-    return InvalidArgument("limits.all_bodies: {} bytes are less than limits.body, {}", config.limits.all_bodies,
-                           config.limits.body);
+    return InvalidField("limits.all_bodies", "{} bytes are less than limits.body, {}", config.limits.all_bodies,
+                        config.limits.body);
   }
   const SupervisorOptions& supervisor = config.supervisor;
   if (supervisor.restart.first_delay > supervisor.restart.max_delay) {
-    return InvalidArgument("supervisor.restart.first_delay: {}ms is more than max_delay, {}ms",
-                           supervisor.restart.first_delay.count(), supervisor.restart.max_delay.count());
+    return InvalidField("supervisor.restart.first_delay", "{}ms is more than max_delay, {}ms",
+                        supervisor.restart.first_delay.count(), supervisor.restart.max_delay.count());
   }
   for (size_t i = 0; i < config.models.size(); ++i) {
     const SpeculationOptions& speculation = config.models[i].speculation;
     if (speculation.kind == SpeculationKind::kDraft && speculation.draft_path.empty()) {
-      return InvalidArgument("models[{}].speculation.kind: draft needs draft_path, the file of a draft model", i);
+      return InvalidField(fmt::format("models[{}].speculation.kind", i),
+                          "draft needs draft_path, the file of a draft model");
     }
     if (!config.models[i].chat_template_file.empty() && config.models[i].chat_template != ChatTemplate::kFile) {
-      return InvalidArgument("models[{}].chat_template_file: is the template, and chat_template names {} as well", i,
-                             NameOf(config.models[i].chat_template));
+      return InvalidField(fmt::format("models[{}].chat_template_file", i),
+                          "is the template, and chat_template names {} as well",
+                          NameOf(config.models[i].chat_template));
     }
   }
   RETURN_IF_ERROR(CheckNames(config.models));

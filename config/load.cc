@@ -42,10 +42,9 @@ class FirstError {
   // Remembers where the value of an option stands, for errors of rules between options.
   void Locate(std::string key, const YAML::Mark& mark) { lines_[std::move(key)] = mark.line + 1; }
   const OptionLines& lines() const { return lines_; }
-  // "key: message" with file and line before it, where the key is in the file.
+  // With the file before it, and the line of the option at fault where the file has it.
   absl::Status AtItsLine(const absl::Status& status) const {
-    const std::string key(MessageOf(status).substr(0, MessageOf(status).find(": ")));
-    const auto line = lines_.find(key);
+    const auto line = lines_.find(FieldOf(status));
     return Annotate(status, line == lines_.end() ? file_ : fmt::format("{}:{}", file_, line->second));
   }
 

@@ -254,7 +254,7 @@ absl::StatusOr<std::string> ReadPem(const std::string& option, const std::string
   text << stream.rdbuf();
   if (!stream.is_open()) return FromErrno(errno, fmt::format("admin_tls.{}: {}", option, path));
   if (text.str().find("-----BEGIN ") == std::string::npos) {
-    return InvalidArgument("admin_tls.{}: {} is not a PEM file", option, path);
+    return InvalidField(fmt::format("admin_tls.{}", option), "{} is not a PEM file", path);
   }
   return text.str();
 }
@@ -298,9 +298,9 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Supervisor& supe
   if (impl->server == nullptr || port == 0) {
     return config.listen.admin_tcp == Address()
                ? Internal("the admin service cannot be started")
-               : FailedPrecondition("listen.admin_tcp: {} cannot be used with {} and {}",
-                                    config.listen.admin_tcp.ToString(), config.admin_tls.certificate,
-                                    config.admin_tls.key);
+               : AtField("listen.admin_tcp",
+                         FailedPrecondition("{} cannot be used with {} and {}", config.listen.admin_tcp.ToString(),
+                                            config.admin_tls.certificate, config.admin_tls.key));
   }
   impl->server->GetHealthCheckService()->SetServingStatus("inferd.v1.Admin", true);
   const PeerRule rule{.owner = geteuid(),

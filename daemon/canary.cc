@@ -40,7 +40,7 @@ absl::StatusOr<RollbackCondition> ParseRollbackCondition(std::string_view text) 
       condition.error_rate > 0 && condition.error_rate < 1) {
     return condition;
   }
-  return InvalidArgument("rollback_on: \"{}\" is not error_rate>NUMBER with a number between 0 and 1", text);
+  return InvalidField("rollback_on", "\"{}\" is not error_rate>NUMBER with a number between 0 and 1", text);
 }
 
 TrafficWeights WeightsOf(const Model& model) {
@@ -80,7 +80,7 @@ absl::Status CanaryWatch::Begin(const std::string& name, const TrafficWeights& f
   for (const auto& [version, weight] : now) {
     if (ShareOf(now, version) > ShareOf(former, version)) watch.versions.push_back(version);
   }
-  if (watch.versions.empty()) return InvalidArgument("rollback_on: no version gets more traffic than before");
+  if (watch.versions.empty()) return InvalidField("rollback_on", "no version gets more traffic than before");
   watches_[model->options.name] = std::move(watch);
   return absl::OkStatus();
 }

@@ -106,12 +106,12 @@ absl::StatusOr<FileIdentity> IdentifyModel(const config::ModelOptions& model) {
   ASSIGN_OR_RETURN(FileIdentity identity, IdentifyFile(model.path));
   if (!model.chat_template_file.empty()) {
     const absl::StatusOr<FileIdentity> own = IdentifyOne(model.chat_template_file);
-    if (!own.ok()) return Annotate(own.status(), "chat_template_file");
+    if (!own.ok()) return AtField("chat_template_file", own.status());
     identity.template_digest = Digest(Spelled(*own));
   }
   if (model.speculation.kind != config::SpeculationKind::kDraft) return identity;
   const absl::StatusOr<FileIdentity> draft = IdentifyFile(model.speculation.draft_path);
-  if (!draft.ok()) return Annotate(draft.status(), "speculation.draft_path");
+  if (!draft.ok()) return AtField("speculation.draft_path", draft.status());
   identity.draft_size_bytes = draft->size_bytes;
   identity.draft_digest = Digest(Spelled(*draft));
   return identity;
@@ -121,7 +121,7 @@ absl::Status CheckModelFiles(const config::ModelOptions& model) {
   RETURN_IF_ERROR(CheckParts(model.path));
   if (model.speculation.kind != config::SpeculationKind::kDraft) return absl::OkStatus();
   const absl::Status draft = CheckParts(model.speculation.draft_path);
-  return draft.ok() ? draft : Annotate(draft, "speculation.draft_path");
+  return draft.ok() ? draft : AtField("speculation.draft_path", draft);
 }
 
 bool IsAnotherFile(const FileIdentity& started, const std::string& program) {

@@ -96,7 +96,7 @@ bool ManagedProcess::Ask() {
 
 void ManagedProcess::OnExit(int wait_status) {
   ExitMeaning meaning = DescribeExit(wait_status, plan_.out_of_memory_kills() > oom_kills_before_);
-  if (const std::string report = ReadReport(report_pipe_); !report.empty()) meaning.text = report;
+  if (const absl::Status report = ReadReport(report_pipe_); !report.ok()) meaning.text = MessageOf(report);
   const int code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
   if (code == kExitRefused || code == kExitUsage) hopeless_ = true;
   SetCause(meaning.cause, std::move(meaning.text));

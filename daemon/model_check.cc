@@ -25,7 +25,7 @@ absl::Status CheckProcessors(const std::string& list) {
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return FromErrno(errno, "sched_getaffinity");
   for (const uint32_t cpu : wanted) {
     if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed)) continue;
-    return InvalidArgument("cpus: {} is not a processor that the daemon may use, it has {}", cpu, CPU_COUNT(&allowed));
+    return InvalidField("cpus", "{} is not a processor that the daemon may use, it has {}", cpu, CPU_COUNT(&allowed));
   }
   return absl::OkStatus();
 }
@@ -34,10 +34,10 @@ absl::Status CheckProcessors(const std::string& list) {
 absl::Status CheckSave(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return Annotate(FromErrno(errno, folder), "kv_cache.save");
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return AtField("kv_cache.save", FromErrno(errno, folder));
   struct stat status;
   if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    return InvalidArgument("kv_cache.save: {} is no regular file", path);
+    return InvalidField("kv_cache.save", "{} is no regular file", path);
   }
   return absl::OkStatus();
 }
@@ -65,12 +65,10 @@ absl::Status CheckByWorker(Spawner& spawner, const std::string& programs, const 
     if (errno != EINTR) return FromErrno(errno, "waitpid");
   }
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == kExitDone) return absl::OkStatus();
-  const std::string report = ReadReport(worker.report);
-  if (report.empty()) {
-    const ExitMeaning meaning = DescribeExit(wait_status, out_of_memory_kills() > kills_before);
-    return FailedPrecondition("its worker's check: {}", meaning.text);
-  }
-  return InvalidArgument("{}", report);
+  const absl::Status report = ReadReport(worker.report);
+  if (!report.ok()) return report;
+  const ExitMeaning meaning = DescribeExit(wait_status, out_of_memory_kills() > kills_before);
+  return FailedPrecondition("its worker's check: {}", meaning.text);
 }
 
 }  // namespace inferd::daemon

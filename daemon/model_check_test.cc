@@ -57,8 +57,10 @@ std::string MessageAfter(std::function<void(int report)> child, uint64_t kills =
 }
 
 TEST(ModelCheck, TellsWhatTheWorkerReports) {
-  const auto refuse = [](int report) { _exit(write(report, "bad tensor\n", 11) == 11 ? kExitRefused : 0); };
+  const auto refuse = [](int report) { _exit(write(report, "\nbad tensor\n", 12) == 12 ? kExitRefused : 0); };
   EXPECT_EQ(MessageAfter(refuse), "bad tensor");
+  FunctionSpawner names([](int report) { _exit(write(report, "cpus\nbad: 9\n", 12) == 12 ? kExitRefused : 0); });
+  EXPECT_EQ(Check(names), InvalidField("cpus", "bad: 9"));
   EXPECT_EQ(MessageAfter([](int) {}), "");
 }
 

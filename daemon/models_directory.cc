@@ -54,7 +54,7 @@ absl::Status AddModelsOf(const std::string& directory, std::vector<config::Model
     const std::string file = entry->path().filename().string();
     if (IsModel(file) && !entry->is_directory(error)) files.insert(file);
   }
-  if (error) return Annotate(FromErrno(error.value(), directory), "models_directory");
+  if (error) return AtField("models_directory", FromErrno(error.value(), directory));
 
   std::set<fs::path> known;
   std::map<std::string, std::string, std::less<>> taken;  // names, and whose they are
@@ -73,8 +73,8 @@ absl::Status AddModelsOf(const std::string& directory, std::vector<config::Model
     RETURN_IF_ERROR(config::CheckModelName("models_directory", model.name));
     const auto [owner, added] = taken.emplace(model.name, file);
     if (!added) {
-      return InvalidArgument("models_directory: {}: its name {} is that of {}; give one of them another under models",
-                             file, model.name, owner->second);
+      return InvalidField("models_directory", "{}: its name {} is that of {}; give one of them another under models",
+                          file, model.name, owner->second);
     }
     models.push_back(std::move(model));
   }

@@ -101,9 +101,9 @@ void PlanModel(const RunningModel* running, const ModelOptions& next, const File
   }
 }
 
-// Of the option that the message begins with, where the file has it, else of the model's path.
-int LineOf(std::string_view message, const std::string& section, const config::OptionLines& lines) {
-  const auto option = lines.find(section + std::string(message.substr(0, message.find(": "))));
+// Of the option at fault, where the file has it, else of the model's path.
+int LineOf(const absl::Status& status, const std::string& section, const config::OptionLines& lines) {
+  const auto option = lines.find(section + FieldOf(status));
   return option != lines.end() ? option->second : lines.at(section + "path");
 }
 
@@ -122,7 +122,7 @@ absl::StatusOr<IdentifiedConfig> LoadIdentifiedConfig(const std::string& file, c
       if (absl::Status status = look_inside(out.config, model); !status.ok()) identity = status;
     }
     if (!identity.ok()) {
-      const int line = LineOf(MessageOf(identity.status()), fmt::format("models[{}].", i), lines);
+      const int line = LineOf(identity.status(), fmt::format("models[{}].", i), lines);
       const absl::Status error = Annotate(identity.status(), fmt::format("{}:{}: model {}", file, line, model.name));
       if (look_inside == nullptr) return error;
       refused.emplace_back(MessageOf(error));

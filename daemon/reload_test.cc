@@ -192,12 +192,11 @@ TEST(LoadIdentifiedConfig, NamesTheLineOfTheOptionAtFault) {
   EXPECT_THAT(std::string(MessageOf(LoadIdentifiedConfig(file).status())),
               HasSubstr("reload_test.yaml:10: model text: speculation.draft_path: /nowhere: No such file"));
   std::ofstream(file) << "models:\n- name: text\n  kv_cache:\n    bytes: 1MiB\n  path: " << file << "\n";
-  for (const auto& [error, place] : {std::pair("kv_cache.bytes: too small", "reload_test.yaml:4: model text: kv_cache"),
-                                     std::pair("overflow_keep: too large", "reload_test.yaml:5: model text: overflow"),
-                                     std::pair("magic", "reload_test.yaml:5: model text: magic")}) {
-    const auto config = LoadIdentifiedConfig(file, [error = error](const config::Config&, const config::ModelOptions&) {
-      return absl::InvalidArgumentError(error);
-    });
+  for (const auto& [field, place] : {std::pair("kv_cache.bytes", "reload_test.yaml:4: model text: kv_cache.bytes: bad"),
+                                     std::pair("overflow_keep", "reload_test.yaml:5: model text: overflow_keep: bad"),
+                                     std::pair("", "reload_test.yaml:5: model text: bad")}) {
+    const auto config = LoadIdentifiedConfig(
+        file, [&](const config::Config&, const config::ModelOptions&) { return InvalidField(field, "bad"); });
     EXPECT_THAT(std::string(MessageOf(config.status())), HasSubstr(place));
   }
 }

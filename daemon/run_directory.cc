@@ -26,9 +26,10 @@ absl::Status MakeDirectory(const std::string& path) {
   if (errno != EEXIST) return FromErrno(errno, fmt::format("run_directory: make {}", path));
   struct stat file;
   if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
-  if (!S_ISDIR(file.st_mode)) return FailedPrecondition("run_directory: {} is not a directory", path);
+  if (!S_ISDIR(file.st_mode)) return AtField("run_directory", FailedPrecondition("{} is not a directory", path));
   if (file.st_uid != geteuid() && geteuid() != 0) {
-    return FailedPrecondition("run_directory: {} belongs to user {}, not to {}", path, file.st_uid, geteuid());
+    return AtField("run_directory",
+                   FailedPrecondition("{} belongs to user {}, not to {}", path, file.st_uid, geteuid()));
   }
   if (access(path.c_str(), W_OK | X_OK) != 0) return FromErrno(errno, fmt::format("run_directory: {}", path));
   return absl::OkStatus();
@@ -78,7 +79,7 @@ absl::StatusOr<UniqueFd> PrepareRunDirectory(const std::string& directory) {
 absl::Status OpenToGroup(const std::string& group, const std::string& directory, const std::string& socket_path) {
   if (group.empty()) return absl::OkStatus();
   const std::optional<gid_t> found = GroupNamed(group);
-  if (!found) return NotFound("listen.admin_group: there is no group \"{}\"", group);
+  if (!found) return AtField("listen.admin_group", NotFound("there is no group \"{}\"", group));
   const auto open_up = [&](const std::string& path, mode_t mode) {
     return GiveToGroup(path, *found, mode, fmt::format("listen.admin_group: {} for {}", path, group));
   };

@@ -121,13 +121,15 @@ void LimitResources(const ExecPlan& plan) {
 
 }  // namespace
 
-std::string ReadReport(const UniqueFd& report) {
+absl::Status ReadReport(const UniqueFd& report) {
   constexpr size_t kMaxReportBytes = 4096;
   char buffer[kMaxReportBytes];
   const ssize_t count = report ? read(report.get(), buffer, sizeof buffer) : 0;
-  if (count <= 0) return "";
-  const std::string_view text(buffer, static_cast<size_t>(count));
-  return std::string(text.substr(0, text.find('\n')));
+  if (count <= 0) return absl::OkStatus();
+  const std::string_view lines(buffer, static_cast<size_t>(count));
+  const size_t end = std::min(lines.find('\n'), lines.size() - 1);
+  const std::string_view text = lines.substr(end + 1);
+  return InvalidField(lines.substr(0, end), "{}", text.substr(0, text.find('\n')));
 }
 
 absl::StatusOr<std::unique_ptr<SystemSpawner>> SystemSpawner::Create(std::unique_ptr<ControlGroups> groups) {

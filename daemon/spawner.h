@@ -53,8 +53,8 @@ struct Spawned {
   UniqueFd report;
 };
 
-// What a child that has ended reported before; empty: nothing.
-std::string ReadReport(const UniqueFd& report);
+// What a child that has ended reported before, as INVALID_ARGUMENT; OK: nothing.
+absl::Status ReadReport(const UniqueFd& report);
 
 class Spawner {
  public:

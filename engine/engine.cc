@@ -82,8 +82,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
                                                        std::unique_ptr<device::Device> draft) {
   const model::DecoderSpec& spec = device->model().spec();
   if (options.guessing != Guessing::kOff && (model::HasRecurrentState(spec) || spec.encoder)) {
-    return InvalidArgument("speculation.kind: {} {}, expected off", spec.architecture,
-                           spec.encoder ? "generates nothing" : "has a recurrent state, which takes no guesses back");
+    return InvalidField("speculation.kind", "{} {}, expected off", spec.architecture,
+                        spec.encoder ? "generates nothing" : "has a recurrent state, which takes no guesses back");
   }
   const kernels::Kernels& kernels = device->host_kernels();
   const int64_t context = device->options().context_tokens;
@@ -92,8 +92,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<device::D
                              .context_tokens = context,
                              .pool_tokens = PoolTokens(device->cache(), context)};
   if (limits.pool_tokens < std::min<int64_t>(context, kernels::kPageTokens)) {
-    return InvalidArgument("kv_cache.bytes: {} bytes hold {} tokens, expected at least {}",
-                           device->options().cache.bytes, limits.pool_tokens, kernels::kPageTokens);
+    return InvalidField("kv_cache.bytes", "{} bytes hold {} tokens, expected at least {}",
+                        device->options().cache.bytes, limits.pool_tokens, kernels::kPageTokens);
   }
   vocabulary.end_of_generation = limits.end_of_generation;
   return std::unique_ptr<Engine>(

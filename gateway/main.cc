@@ -67,7 +67,7 @@ absl::StatusOr<Confinement> GiveUp(const Flags& flags, const config::Config& con
 
 int Fail(const ChildProcess* child, const absl::Status& status, int exit_code) {
   LogError("the gateway cannot start", {{"reason", MessageOf(status)}});
-  if (child != nullptr) child->Report(MessageOf(status));
+  if (child != nullptr) child->Report(status);
   StopLog();
   return exit_code;
 }

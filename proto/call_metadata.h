@@ -15,4 +15,8 @@ inline constexpr char kWorkBegun[] = "inferd-work-begun";
 inline constexpr char kErrorCode[] = "inferd-error-code";
 inline constexpr char kDeadlineTooShort[] = "deadline_too_short";
 
+// Trailer of a call that failed: path of the field of the request at fault, such as "chat.messages[2].role", in UTF-8.
+// The text of a worker's status does not name it, the gateway's to clients does.
+inline constexpr char kErrorField[] = "inferd-error-field-bin";
+
 }  // namespace inferd

@@ -81,7 +81,7 @@ absl::StatusOr<std::optional<constraint::ConstraintSource>> ReadConstraint(const
     wish.calls_after_text = true;
   }
   if (choice == ToolChoice::kForced && wish.kind != OutputKind::kFree) {
-    return InvalidArgument("constraint: cannot be combined with a tool_choice that asks for a call");
+    return InvalidField("constraint", "cannot be combined with a tool_choice that asks for a call");
   }
   return constraint::SourceOf(std::move(wish));
 }

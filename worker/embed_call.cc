@@ -22,6 +22,8 @@ namespace {
 constexpr int kMostInputs = 100'000;
 constexpr int kMostDocuments = 1024;  // each is computed together with the query, which may fill the context
 constexpr size_t kMostQueryBytes = size_t{16} << 20;  // read with all documents together
+// How long the engine waits until the client knows whom to blame, should the first pass kill the process.
+constexpr Milliseconds kMostWaitUntilTold{50};
 
 }  // namespace
 
@@ -64,25 +66,30 @@ absl::Status EmbedCall::Submit() {
   }
   const size_t width = static_cast<size_t>(forward::PooledSize(model_.model->spec()));
   if (request_.dimensions() > width) {
-    return InvalidArgument("dimensions: {} is not in [0, {}]", request_.dimensions(), width);
+    return InvalidField("dimensions", "{} is not in [0, {}]", request_.dimensions(), width);
   }
   if (request_.has_query() && !model_.can_rank()) {
-    return FailedPrecondition("query: the model {} has no head that ranks documents", model_.options.name);
+    return AtField("query", FailedPrecondition("the model {} has no head that ranks documents", model_.options.name));
   }
   const int most_inputs = request_.has_query() ? kMostDocuments : kMostInputs;
   if (request_.inputs().empty() || request_.inputs_size() > most_inputs) {
-    return InvalidArgument("inputs: {} inputs, expected 1 to {}", request_.inputs_size(), most_inputs);
+    return InvalidField("inputs", "{} inputs, expected 1 to {}", request_.inputs_size(), most_inputs);
   }
   if (request_.query().size() > kMostQueryBytes / static_cast<size_t>(request_.inputs_size())) {
-    return InvalidArgument("query: {} bytes with each of {} documents are too many, expected at most {} in all",
-                           request_.query().size(), request_.inputs_size(), kMostQueryBytes);
+    return InvalidField("query", "{} bytes with each of {} documents are too many, expected at most {} in all",
+                        request_.query().size(), request_.inputs_size(), kMostQueryBytes);
   }
   engine::EmbeddingRequest request{.cancelled = cancelled_};
   ASSIGN_OR_RETURN(request.priority, ReadPriority(request_.priority()));
   RETURN_IF_ERROR(threads_.memory->Within([&] { return ReadInputs(request); }));
   ASSIGN_OR_RETURN(request.deadline,
                    EarlierDeadline(request_.has_deadline_ms(), request_.deadline_ms(), context_, arrival_));
-  if (!has_its_turn) request.begun = [this] { TellBegun(); };
+  if (!has_its_turn) {
+    request.begun = [this] {
+      TellBegun();
+      WaitUntilTold(kMostWaitUntilTold);
+    };
+  }
   request.done = [this](absl::StatusOr<engine::Vectors> vectors) { End(Answer(std::move(vectors))); };
   return model_.engine->Embed(std::move(request));
 }
@@ -120,7 +127,7 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
       tokens.assign(input.tokens().ids().begin(), input.tokens().ids().end());
       break;
     case v1::EmbedInput::INPUT_NOT_SET:
-      return InvalidArgument("inputs[{}]: one of text and tokens must be set", index);
+      return InvalidField(fmt::format("inputs[{}]", index), "one of text and tokens must be set");
   }
   if (request_.truncate() && tokens.size() > most) tokens.resize(most);
   return tokens;
@@ -129,21 +136,23 @@ absl::StatusOr<std::vector<int32_t>> EmbedCall::ReadInput(int index) const {
 // The first document that does not fit ends the call here, before the others are read.
 absl::StatusOr<RankingTokens> EmbedCall::ReadDocument(int index) const {
   const v1::EmbedInput& input = request_.inputs(index);
-  if (!input.has_text()) return InvalidArgument("inputs[{}]: is not a text, which a document must be", index);
+  if (!input.has_text())
+    return InvalidField(fmt::format("inputs[{}]", index), "is not a text, which a document must be");
   const engine::RequestLimits& limits = model_.engine->limits();
   const size_t most_tokens = request_.truncate() ? static_cast<size_t>(engine::WindowTokens(limits)) : 0;
   absl::StatusOr<RankingTokens> prompt =
       RankingPrompt(*model_.tokenizer, model_.rank_template, request_.query(), input.text(), most_tokens);
   if (!prompt.ok()) {
     const bool by_query = !model_.tokenizer->Encode(request_.query(), {}).ok();
-    return Annotate(prompt.status(), by_query ? "query" : fmt::format("inputs[{}]", index));
+    return AtField(by_query ? "query" : fmt::format("inputs[{}]", index), prompt.status());
   }
   if (const auto tokens = static_cast<int64_t>(prompt->ids.size()); tokens > engine::WindowTokens(limits)) {
     const std::string window = engine::WindowText(limits);
     if (most_tokens != 0) {  // no document is short enough
-      return OutOfRange("query: {}, but the query alone has {} tokens", window, tokens);
+      return AtField("query", OutOfRange("{}, but the query alone has {} tokens", window, tokens));
     }
-    return OutOfRange("inputs[{}]: {}, but query and document together have {} tokens", index, window, tokens);
+    return AtField(fmt::format("inputs[{}]", index),
+                   OutOfRange("{}, but query and document together have {} tokens", window, tokens));
   }
   return prompt;
 }

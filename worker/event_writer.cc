@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
 
 namespace inferd::worker {
@@ -115,8 +116,11 @@ void EventWriter::AppendFinished(engine::Finished finished, std::deque<v1::Gener
   wire.set_choice(finished.choice);
   wire.set_reason(ReasonOf(finished.reason));
   wire.set_stop_text(std::move(finished.stop_text));
-  if (!finished.error.empty()) wire.set_error_code(static_cast<uint32_t>(finished.error_code));
-  wire.set_error(std::move(finished.error));
+  if (!finished.error.ok()) {
+    wire.set_error_code(static_cast<uint32_t>(finished.error.code()));
+    wire.set_error(std::string(TextOf(finished.error)));
+    wire.set_error_field(FieldOf(finished.error));
+  }
   wire.mutable_usage()->set_prompt_tokens(finished.usage.prompt_tokens);
   wire.mutable_usage()->set_completion_tokens(finished.usage.completion_tokens);
   wire.mutable_usage()->set_cached_prompt_tokens(finished.usage.cached_prompt_tokens);

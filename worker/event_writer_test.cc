@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/base/status.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/fake_tokenizer.h"
 
@@ -88,12 +89,11 @@ TEST_F(EventWriterTest, APromptOfOneTokenIsReportedToo) {
 }
 
 TEST_F(EventWriterTest, AFailedChoiceTellsWhoseFaultItIs) {
-  writer_.Append(engine::Finished{.reason = engine::FinishReason::kError,
-                                  .error = "logit_bias: bad",
-                                  .error_code = absl::StatusCode::kInvalidArgument},
+  writer_.Append(engine::Finished{.reason = engine::FinishReason::kError, .error = InvalidField("logit_bias", "bad")},
                  outgoing_);
   EXPECT_EQ(outgoing_[0].finished().error_code(), static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
-  EXPECT_EQ(outgoing_[0].finished().error(), "logit_bias: bad");
+  EXPECT_EQ(outgoing_[0].finished().error(), "bad");
+  EXPECT_EQ(outgoing_[0].finished().error_field(), "logit_bias");
 }
 
 TEST_F(EventWriterTest, FinishedTellsReasonUsageAndTimings) {

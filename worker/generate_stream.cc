@@ -9,6 +9,7 @@
 #include "config/base/status.h"
 #include "proto/call_metadata.h"
 #include "worker/call_deadline.h"
+#include "worker/fill_warnings.h"
 #include "worker/grpc_status.h"
 #include "worker/prepared_request.h"
 #include "worker/prompt.h"
@@ -75,7 +76,7 @@ void GenerateStream::TellBegun() {
 
 void GenerateStream::TellOfRequest(v1::Accepted& accepted) const {
   accepted.set_rendered_unix_seconds(rendered_unix_seconds_);
-  accepted.mutable_warnings()->Add(warnings_.begin(), warnings_.end());
+  FillWarnings(warnings_, *accepted.mutable_warnings());
 }
 
 void GenerateStream::WriteNext() {

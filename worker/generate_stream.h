@@ -15,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "config/base/warning.h"
 #include "engine/generation/event_queue.h"
 #include "inferd/v1/inference.pb.h"
 #include "worker/loaded_model.h"
@@ -56,7 +57,7 @@ class GenerateStream : public grpc::ServerWriteReactor<v1::GenerateEvent>,
   const MonotonicTime arrival_;
   std::string request_id_;
   int64_t rendered_unix_seconds_ = 0;
-  std::vector<std::string> warnings_;     // told with `accepted`
+  std::vector<Warning> warnings_;         // told with `accepted`
   std::shared_ptr<GenerateStream> self_;  // until OnDone
   std::shared_ptr<engine::EventQueue> queue_;
   std::atomic<engine::RequestId> engine_id_ = 0;

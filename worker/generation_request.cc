@@ -53,7 +53,7 @@ absl::StatusOr<sampling::SamplingOptions> ReadSampling(const v1::Sampling& wire)
   if (wire.has_xtc_threshold()) options.xtc_threshold = wire.xtc_threshold();
   options.dry = ReadDry(wire);
   if (wire.mirostat() != 0 && wire.mirostat() != 2) {
-    return InvalidArgument("mirostat: {} is not supported, expected 0 (off) or 2", wire.mirostat());
+    return InvalidField("mirostat", "{} is not supported, expected 0 (off) or 2", wire.mirostat());
   }
   options.mirostat = wire.mirostat() == 2;
   if (wire.has_mirostat_tau()) options.mirostat_tau = wire.mirostat_tau();
@@ -70,7 +70,7 @@ absl::Status CheckTexts(const v1::GenerateRequest& wire) {
                {"request_id", wire.request_id().size(), kMostRequestIdBytes}};
   for (const auto& text : texts) {
     if (text.size > text.most) {
-      return InvalidArgument("{}: {} bytes, expected at most {}", text.field, text.size, text.most);
+      return InvalidField(text.field, "{} bytes, expected at most {}", text.size, text.most);
     }
   }
   return absl::OkStatus();
@@ -78,7 +78,7 @@ absl::Status CheckTexts(const v1::GenerateRequest& wire) {
 
 absl::Status CheckConstraint(const v1::GenerateRequest& wire) {
   if (wire.has_constraint() && wire.constraint().kind_case() == v1::Constraint::KIND_NOT_SET) {
-    return InvalidArgument("constraint: is empty, expected one of json_object, json_schema, regex, grammar and choice");
+    return InvalidField("constraint", "is empty, expected one of json_object, json_schema, regex, grammar and choice");
   }
   return absl::OkStatus();
 }
@@ -119,8 +119,8 @@ absl::StatusOr<engine::GenerationRequest> ReadRequest(const v1::GenerateRequest&
   ASSIGN_OR_RETURN(request.priority, ReadPriority(wire.priority()));
   ASSIGN_OR_RETURN(request.deadline, EarlierDeadline(wire.has_deadline_ms(), wire.deadline_ms(), deadline, now));
   if (wire.resume_tokens_size() > static_cast<int>(engine::kMostChoices)) {
-    return InvalidArgument("resume_tokens: {} choices, expected at most {}", wire.resume_tokens_size(),
-                           engine::kMostChoices);
+    return InvalidField("resume_tokens", "{} choices, expected at most {}", wire.resume_tokens_size(),
+                        engine::kMostChoices);
   }
   request.resumed = ReadResumed(wire);
   return request;
@@ -142,7 +142,7 @@ absl::StatusOr<engine::Overflow> ReadOverflow(const v1::GenerateRequest& wire, c
       overflow.slide = limits.overflow() == v1::OVERFLOW_SLIDE;
       return overflow;
     default:
-      return InvalidArgument("overflow: {} is not a value of Overflow", static_cast<int>(limits.overflow()));
+      return InvalidField("overflow", "{} is not a value of Overflow", static_cast<int>(limits.overflow()));
   }
 }
 

@@ -18,8 +18,9 @@ grpc::Status ToGrpc(const absl::Status& status, grpc::CallbackServerContext& con
     context.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::format("{:.0f}", milliseconds));
   }
   if (engine::IsDeadlineTooShort(status)) context.AddTrailingMetadata(kErrorCode, kDeadlineTooShort);
+  if (const std::string field = FieldOf(status); !field.empty()) context.AddTrailingMetadata(kErrorField, field);
   const absl::Status told = engine::ToPermanent(status);
-  return {static_cast<grpc::StatusCode>(told.code()), std::string(MessageOf(told))};
+  return {static_cast<grpc::StatusCode>(told.code()), std::string(TextOf(told))};
 }
 
 }  // namespace inferd::worker

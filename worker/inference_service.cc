@@ -9,6 +9,7 @@
 
 #include "config/base/status.h"
 #include "worker/embed_call.h"
+#include "worker/fill_warnings.h"
 #include "worker/generate_stream.h"
 #include "worker/grpc_status.h"
 #include "worker/model_info.h"
@@ -61,12 +62,12 @@ absl::Status TokenizeText(const LoadedModel& model, const v1::TokenizeRequest& r
 absl::Status DetokenizeIds(const LoadedModel& model, const v1::DetokenizeRequest& request,
                            v1::DetokenizeResponse& response) {
   if (request.ids_size() > kMostTokens) {
-    return InvalidArgument("ids: {} ids, expected at most {}", request.ids_size(), kMostTokens);
+    return InvalidField("ids", "{} ids, expected at most {}", request.ids_size(), kMostTokens);
   }
   for (int i = 0; i < request.ids_size(); ++i) {
     if (request.ids(i) < 0 || request.ids(i) >= model.tokenizer->vocabulary_size()) {
-      return InvalidArgument("ids: id {} at index {} is not in the vocabulary of {} tokens", request.ids(i), i,
-                             model.tokenizer->vocabulary_size());
+      return InvalidField("ids", "id {} at index {} is not in the vocabulary of {} tokens", request.ids(i), i,
+                          model.tokenizer->vocabulary_size());
     }
   }
   response.set_text(
@@ -79,7 +80,7 @@ absl::Status RenderTemplate(const LoadedModel& model, const v1::ApplyTemplateReq
   ASSIGN_OR_RETURN(const std::tm now, LocalTime(Clock::System().WallNow()));
   ASSIGN_OR_RETURN(const RenderedChat rendered, RenderChat(model, request.chat(), now));
   response.set_text(rendered.prompt.Text());
-  response.mutable_warnings()->Add(rendered.warnings.begin(), rendered.warnings.end());
+  FillWarnings(rendered.warnings, *response.mutable_warnings());
   return absl::OkStatus();
 }
 
@@ -89,7 +90,7 @@ absl::Status ValidateRequest(const LoadedModel& model, const v1::GenerateRequest
                                .arrival = Clock::System().Now()};
   ASSIGN_OR_RETURN(const PreparedRequest prepared, PrepareRequest(model, request, times));
   response.set_prompt_tokens(static_cast<uint32_t>(prepared.request.prompt.size()));
-  response.mutable_warnings()->Add(prepared.warnings.begin(), prepared.warnings.end());
+  FillWarnings(prepared.warnings, *response.mutable_warnings());
   return absl::OkStatus();
 }
 
@@ -108,7 +109,7 @@ absl::StatusOr<const LoadedModel*> InferenceService::Model(const std::string& na
   if (name.empty() || name == model->options.name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
     return model;
   }
-  return NotFound("model: \"{}\" is not served here, this worker serves {}", name, model->options.name);
+  return AtField("model", NotFound("\"{}\" is not served here, this worker serves {}", name, model->options.name));
 }
 
 grpc::ServerWriteReactor<v1::GenerateEvent>* InferenceService::Generate(grpc::CallbackServerContext* context,

@@ -63,12 +63,12 @@ device::DeviceOptions DeviceOptionsOf(const config::ModelOptions& options, const
 
 // Which option an error about the draft model is about.
 absl::Status DraftError(const config::ModelOptions& options, const absl::Status& status) {
-  constexpr std::string_view kPool = "kv_cache.bytes: ";
+  constexpr std::string_view kPool = "kv_cache.bytes";
   const std::string& path = options.speculation.draft_path;
-  const std::string_view message = MessageOf(status);
-  if (!message.starts_with(kPool)) return Annotate(status, "speculation.draft_path: " + path);
-  return {status.code(), fmt::format("{}the draft model {} gets 1/{} of {}: {}", kPool, path, config::kDraftPoolDivisor,
-                                     options.kv_cache.bytes, message.substr(kPool.size()))};
+  if (FieldOf(status) != kPool) return AtField("speculation.draft_path", Annotate(status, path));
+  return AtField(kPool,
+                 Annotate(WithField(status, ""), fmt::format("the draft model {} gets 1/{} of {}", path,
+                                                             config::kDraftPoolDivisor, options.kv_cache.bytes)));
 }
 
 absl::StatusOr<std::unique_ptr<device::Device>> LoadDraft(LoadedModel& loaded, const std::string& isa) {
@@ -100,12 +100,12 @@ absl::Status LoadTemplate(LoadedModel& loaded) {
   ASSIGN_OR_RETURN(const TemplateSource source, FindTemplate(loaded.options, *loaded.file));
   if (source.text.empty()) return absl::OkStatus();
   absl::StatusOr<std::unique_ptr<chat_template::ChatTemplate>> parsed = chat_template::ChatTemplate::Parse(source.text);
-  if (!parsed.ok()) return Annotate(parsed.status(), source.name);
+  if (!parsed.ok()) return AtField(source.option, Annotate(parsed.status(), source.name));
   loaded.chat_template = *std::move(parsed);
   loaded.answer_format = output::RecognizeFormat(source.text);
   absl::StatusOr<conversation::Abilities> abilities =
       conversation::ProbeAbilities(*loaded.chat_template, engine::ModelVariables(*loaded.tokenizer));
-  if (!abilities.ok()) return Annotate(abilities.status(), source.name);
+  if (!abilities.ok()) return AtField(source.option, Annotate(abilities.status(), source.name));
   loaded.abilities = *std::move(abilities);
   // Of some forms the template knows how calls were written, and never tells the model of functions.
   if (loaded.answer_format.calls != nullptr && !loaded.abilities.tools) {

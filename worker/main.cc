@@ -48,7 +48,7 @@ int ExitCodeFor(const absl::Status& status) {
 }
 
 int Fail(const ChildProcess& process, const absl::Status& status, int exit_code) {
-  process.Report(MessageOf(status));
+  process.Report(status);
   LogError("worker failed", {{"reason", MessageOf(status)}, {"exit_code", exit_code}});
   return exit_code;
 }
@@ -67,7 +67,7 @@ void SavePrefixes(const LoadedModel& model, PrefixStore& store) {
 // Whether a worker could serve the model.
 int Check(const ChildProcess& process, const WorkerOptions& options, const Preparation& ready) {
   const auto refuse = [&](const absl::Status& status, int exit_code) {
-    process.Report(MessageOf(status));
+    process.Report(status);
     if (options.report_fd < 0) PrintError("inferd-worker", MessageOf(status));
     return exit_code;
   };

@@ -28,17 +28,18 @@ absl::Status CheckDelivered(const v1::GenerateRequest& wire, const tokenizer::To
       bytes += tokenizer.TokenBytes(id, /*with_special=*/true).size();
     }
     if (state.delivered_bytes() <= kMostDeliveredPerByte * bytes) continue;
-    return InvalidArgument("resume_tokens: choice {} has {} delivered bytes, its {} tokens make at most {}",
-                           state.choice(), state.delivered_bytes(), state.ids_size(), kMostDeliveredPerByte * bytes);
+    return InvalidField("resume_tokens", "choice {} has {} delivered bytes, its {} tokens make at most {}",
+                        state.choice(), state.delivered_bytes(), state.ids_size(), kMostDeliveredPerByte * bytes);
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<PreparedRequest> PrepareRequest(const LoadedModel& model, const v1::GenerateRequest& wire,
                                                const PreparationTimes& times) {
-  if (!model.can_generate()) return FailedPrecondition("model: {} has no head to generate with", model.options.name);
+  if (!model.can_generate())
+    return AtField("model", FailedPrecondition("{} has no head to generate with", model.options.name));
   const absl::StatusOr<std::tm> local_time = LocalTime(times.rendered_unix_seconds);
-  if (!local_time.ok()) return Annotate(local_time.status(), "rendered_unix_seconds");
+  if (!local_time.ok()) return AtField("rendered_unix_seconds", local_time.status());
   ASSIGN_OR_RETURN(Prompt prompt, ReadPrompt(model, wire, *local_time, model.engine->limits()));
   ASSIGN_OR_RETURN(engine::GenerationRequest request,
                    ReadRequest(wire, std::move(prompt.tokens), times.arrival, times.deadline));
@@ -51,7 +52,7 @@ absl::StatusOr<PreparedRequest> PrepareRequest(const LoadedModel& model, const v
   PreparedRequest prepared{.warnings = std::move(prompt.warnings)};
   if (constrained) {
     ASSIGN_OR_RETURN(request.constraint, model.engine->Constrain(*constrained));
-    const std::vector<std::string>& more = *request.constraint->warnings;
+    const std::vector<Warning>& more = *request.constraint->warnings;
     prepared.warnings.insert(prepared.warnings.end(), more.begin(), more.end());
   }
   prepared.request = std::move(request);

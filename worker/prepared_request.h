@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
+#include "config/base/warning.h"
 #include "engine/generation/request.h"
 #include "worker/loaded_model.h"
 
@@ -30,7 +31,7 @@ struct PreparationTimes {
 
 struct PreparedRequest {
   engine::GenerationRequest request;
-  std::vector<std::string> warnings;  // what of it is not kept, though it is answered
+  std::vector<Warning> warnings;  // what of it is not kept, though it is answered
 };
 
 // Every error of Generate but those of the engine's queue. FAILED_PRECONDITION: the model cannot generate.

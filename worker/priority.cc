@@ -16,7 +16,7 @@ absl::StatusOr<scheduler::Priority> ReadPriority(v1::Priority priority) {
     case v1::PRIORITY_BATCH:
       return scheduler::Priority::kBatch;
     default:
-      return InvalidArgument("priority: {} is not a value of Priority", static_cast<int>(priority));
+      return InvalidField("priority", "{} is not a value of Priority", static_cast<int>(priority));
   }
 }
 

@@ -29,7 +29,7 @@ absl::StatusOr<json::value> ParseJson(std::string_view text, std::string_view fi
   options.max_depth = 64;
   json::error_code error;
   json::value value = json::parse({text.data(), text.size()}, error, {}, options);
-  if (error) return InvalidArgument("{}: is not JSON: {}", field, error.message());
+  if (error) return InvalidField(field, "is not JSON: {}", error.message());
   return value;
 }
 
@@ -37,8 +37,8 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
   bool known = false;
   for (std::string_view role : kRoles) known |= message.role() == role;
   if (!known) {
-    return InvalidArgument("chat.messages[{}].role: \"{}\" is not system, developer, user, assistant, tool or function",
-                           index, message.role());
+    return InvalidField(fmt::format("chat.messages[{}].role", index),
+                        "\"{}\" is not system, developer, user, assistant, tool or function", message.role());
   }
   json::object object;
   object["role"] = message.role();
@@ -50,7 +50,7 @@ absl::StatusOr<json::object> MessageObject(const v1::Message& message, int index
   if (!message.tool_calls_json().empty()) {
     const std::string field = fmt::format("chat.messages[{}].tool_calls_json", index);
     ASSIGN_OR_RETURN(json::value calls, ParseJson(message.tool_calls_json(), field));
-    if (!calls.is_array()) return InvalidArgument("{}: is not a JSON array", field);
+    if (!calls.is_array()) return InvalidField(field, "is not a JSON array");
     object["tool_calls"] = std::move(calls);
   }
   return object;
@@ -60,18 +60,18 @@ absl::Status ReadTemplateArguments(const v1::ChatPrompt& chat, json::object& var
   if (chat.template_arguments_json().empty()) return absl::OkStatus();
   constexpr char kField[] = "chat.template_arguments_json";
   ASSIGN_OR_RETURN(json::value arguments, ParseJson(chat.template_arguments_json(), kField));
-  if (!arguments.is_object()) return InvalidArgument("{}: is not a JSON object", kField);
+  if (!arguments.is_object()) return InvalidField(kField, "is not a JSON object");
   for (const char* own : {"messages", "tools"}) {
-    if (arguments.get_object().contains(own)) return InvalidArgument("{}: {} has a field of its own", kField, own);
+    if (arguments.get_object().contains(own)) return InvalidField(kField, "{} has a field of its own", own);
   }
   variables = std::move(arguments.get_object());
   return absl::OkStatus();
 }
 
 absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
-  if (chat.messages().empty()) return InvalidArgument("chat.messages: is empty, expected at least one message");
+  if (chat.messages().empty()) return InvalidField("chat.messages", "is empty, expected at least one message");
   if (static_cast<size_t>(chat.messages_size()) > kMostMessages) {
-    return InvalidArgument("chat.messages: {} messages, expected at most {}", chat.messages_size(), kMostMessages);
+    return InvalidField("chat.messages", "{} messages, expected at most {}", chat.messages_size(), kMostMessages);
   }
   json::object variables;
   RETURN_IF_ERROR(ReadTemplateArguments(chat, variables));
@@ -87,7 +87,7 @@ absl::StatusOr<json::object> TemplateVariables(const v1::ChatPrompt& chat) {
   ASSIGN_OR_RETURN(const ToolChoice choice, ToolChoiceOf(chat));
   if (choice != ToolChoice::kNone) {
     ASSIGN_OR_RETURN(json::value tools, ParseJson(chat.tools_json(), "chat.tools_json"));
-    if (!tools.is_array()) return InvalidArgument("chat.tools_json: is not a JSON array");
+    if (!tools.is_array()) return InvalidField("chat.tools_json", "is not a JSON array");
     variables["tools"] = std::move(tools);
   }
   return variables;
@@ -99,13 +99,12 @@ size_t TextBytes(const std::vector<tokenizer::Segment>& segments) {
   return bytes;
 }
 
-std::vector<std::string> WarningsOf(const std::vector<std::string>& left_out) {
-  std::vector<std::string> warnings;
+std::vector<Warning> WarningsOf(const std::vector<std::string>& left_out) {
+  std::vector<Warning> warnings;
   for (size_t i = 0; i < std::min(left_out.size(), kMostWarnings); ++i) {
     const bool last = i + 1 == kMostWarnings && left_out.size() > kMostWarnings;
-    warnings.push_back(last ? fmt::format("chat.{}: the model's template does not show it, nor {} texts more",
-                                          left_out[i], left_out.size() - kMostWarnings)
-                            : fmt::format("chat.{}: the model's template does not show it", left_out[i]));
+    const std::string more = last ? fmt::format(", nor {} texts more", left_out.size() - kMostWarnings) : "";
+    warnings.push_back({.field = "chat." + left_out[i], .text = "the model's template does not show it" + more});
   }
   return warnings;
 }
@@ -119,16 +118,13 @@ int64_t RenderTime(const v1::GenerateRequest& request, WallTime now) {
 
 absl::StatusOr<RenderedChat> RenderChat(const LoadedModel& model, const v1::ChatPrompt& chat, const std::tm& now) {
   if (model.chat_template == nullptr) {
-    return FailedPrecondition("chat: the model's file has no chat template; send text or tokens");
+    return AtField("chat", FailedPrecondition("the model's file has no chat template; send text or tokens"));
   }
   ASSIGN_OR_RETURN(json::object variables, TemplateVariables(chat));
   if (model.answer_format.has_generic_calls()) WriteGenericCalls(variables);
   absl::StatusOr<conversation::Rendering> rendering = conversation::RenderConversation(
       *model.chat_template, model.abilities, std::move(variables), engine::ModelVariables(*model.tokenizer), now);
-  if (!rendering.ok()) {
-    const std::string message(MessageOf(rendering.status()));
-    return absl::Status(rendering.status().code(), "chat." + message);
-  }
+  if (!rendering.ok()) return AtField("chat", rendering.status());
   return RenderedChat{.prompt = std::move(rendering->prompt), .warnings = WarningsOf(rendering->left_out)};
 }
 
@@ -136,7 +132,7 @@ absl::StatusOr<std::vector<int32_t>> EncodeText(const LoadedModel& model, std::s
                                                 const std::string& text, bool add_special, bool parse_special) {
   absl::StatusOr<std::vector<int32_t>> encoded =
       model.tokenizer->Encode(text, {.add_special = add_special, .parse_special = parse_special});
-  if (!encoded.ok()) return Annotate(encoded.status(), field);
+  if (!encoded.ok()) return AtField(field, encoded.status());
   std::vector<int32_t> ids = *std::move(encoded);
   // A text that spells BOS itself does not get a second one.
   const std::optional<int32_t> bos = model.tokenizer->bos();
@@ -154,11 +150,11 @@ absl::StatusOr<ToolChoice> ToolChoiceOf(const v1::ChatPrompt& chat) {
   if (choice == "auto") return ToolChoice::kAuto;
   const bool forces = choice == "required" || choice.is_object();
   if (forces && !has_tools) {
-    return InvalidArgument("chat.tool_choice_json: {} needs tools, and tools_json is empty", chat.tool_choice_json());
+    return InvalidField("chat.tool_choice_json", "{} needs tools, and tools_json is empty", chat.tool_choice_json());
   }
   if (forces) return ToolChoice::kForced;
-  return InvalidArgument("chat.tool_choice_json: {} is not \"none\", \"auto\", \"required\" or an object",
-                         chat.tool_choice_json());
+  return InvalidField("chat.tool_choice_json", "{} is not \"none\", \"auto\", \"required\" or an object",
+                      chat.tool_choice_json());
 }
 
 absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat) {
@@ -168,8 +164,8 @@ absl::StatusOr<std::string> ForcedTool(const v1::ChatPrompt& chat) {
   json::error_code error;
   const json::value* name = choice.find_pointer("/function/name", error);
   if (name == nullptr || !name->is_string() || name->get_string().empty()) {
-    return InvalidArgument(
-        "chat.tool_choice_json: expected {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}");
+    return InvalidField("chat.tool_choice_json",
+                        "expected {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}");
   }
   return std::string(name->get_string());
 }
@@ -187,7 +183,7 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
                                output::EndsInReasoning(model.answer_format, segments.back().text);
       RETURN_IF_ERROR(CheckTextLength("chat.messages", TextBytes(segments), *model.tokenizer, limits));
       absl::StatusOr<std::vector<int32_t>> tokens = model.tokenizer->EncodeSegments(segments);
-      if (!tokens.ok()) return Annotate(tokens.status(), "chat.messages");
+      if (!tokens.ok()) return AtField("chat.messages", tokens.status());
       prompt.tokens = *std::move(tokens);
       return prompt;
     }
@@ -203,7 +199,7 @@ absl::StatusOr<Prompt> ReadPrompt(const LoadedModel& model, const v1::GenerateRe
     case v1::GenerateRequest::PROMPT_NOT_SET:
       break;
   }
-  return InvalidArgument("prompt: one of chat, text and tokens must be set");
+  return InvalidField("prompt", "one of chat, text and tokens must be set");
 }
 
 }  // namespace inferd::worker

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "config/base/clock.h"
 #include "config/base/local_time.h"
+#include "config/base/warning.h"
 #include "engine/generation/request.h"
 #include "engine/template/chat_template.h"
 #include "worker/loaded_model.h"
@@ -30,7 +31,7 @@ int64_t RenderTime(const v1::GenerateRequest& request, WallTime now);
 
 struct RenderedChat {
   chat_template::RenderedPrompt prompt;
-  std::vector<std::string> warnings;  // what the template does not show
+  std::vector<Warning> warnings;  // what the template does not show
 };
 
 // FAILED_PRECONDITION: the model has no chat template. INVALID_ARGUMENT: a message or JSON text is wrong, or the
@@ -40,7 +41,7 @@ absl::StatusOr<RenderedChat> RenderChat(const LoadedModel& model, const v1::Chat
 struct Prompt {
   std::vector<int32_t> tokens;   // with BOS once where the file asks for it
   bool opens_reasoning = false;  // the template has begun the reasoning that the answer goes on with
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 // INVALID_ARGUMENT: no prompt is set. OUT_OF_RANGE: its text is far beyond the window of `limits`.

@@ -9,8 +9,8 @@ absl::Status CheckTextLength(std::string_view field, size_t text_bytes, const to
                              const engine::RequestLimits& limits) {
   const int64_t tokens = tokenizer.FewestTokens(text_bytes);
   if (tokens <= engine::WindowTokens(limits)) return absl::OkStatus();
-  return OutOfRange("{}: {}, but the prompt has at least {} tokens, since it has {} bytes", field,
-                    engine::WindowText(limits), tokens, text_bytes);
+  return AtField(field, OutOfRange("{}, but the prompt has at least {} tokens, since it has {} bytes",
+                                   engine::WindowText(limits), tokens, text_bytes));
 }
 
 }  // namespace inferd::worker

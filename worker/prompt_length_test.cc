@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/base/status.h"
 #include "worker/fake_tokenizer.h"
 
 namespace inferd::worker {
@@ -20,7 +21,7 @@ TEST(CheckTextLength, RefusesWhatCannotFit) {
   EXPECT_TRUE(CheckTextLength("text", 203, tokenizer, kLimits).ok()) << "its tokens must be counted";
   const absl::Status status = CheckTextLength("text", 204, tokenizer, kLimits);
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(status.message(),
+  EXPECT_EQ(MessageOf(status),
             "text: this model's maximum context length is 50 tokens, but the prompt has at least 51 tokens, since it "
             "has 204 bytes");
 }

@@ -28,14 +28,14 @@ absl::StatusOr<std::string> ReadTemplateFile(const std::string& path) {
 absl::StatusOr<TemplateSource> FindTemplate(const config::ModelOptions& options, const gguf::GgufFile& file) {
   if (!options.chat_template_file.empty()) {
     absl::StatusOr<std::string> text = ReadTemplateFile(options.chat_template_file);
-    if (!text.ok()) return Annotate(text.status(), "chat_template_file");
-    return TemplateSource{.text = *std::move(text), .name = "chat_template_file: " + options.chat_template_file};
+    if (!text.ok()) return AtField("chat_template_file", text.status());
+    return TemplateSource{.text = *std::move(text), .option = "chat_template_file", .name = options.chat_template_file};
   }
   if (options.chat_template != config::ChatTemplate::kFile) {
     const std::string name(config::NameOf(options.chat_template));
     const std::optional<std::string_view> source = chat_template::FindFallback(name);
-    if (!source) return InvalidArgument("chat_template: there is no template {}", name);
-    return TemplateSource{.text = std::string(*source), .name = "chat_template: " + name};
+    if (!source) return InvalidField("chat_template", "there is no template {}", name);
+    return TemplateSource{.text = std::string(*source), .option = "chat_template", .name = name};
   }
   ASSIGN_OR_RETURN(const std::string_view source, file.GetStringOr("tokenizer.chat_template", ""));
   return TemplateSource{.text = IsBlank(source) ? std::string() : std::string(source),

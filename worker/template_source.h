@@ -13,8 +13,9 @@
 namespace inferd::worker {
 
 struct TemplateSource {
-  std::string text;  // empty: there is none
-  std::string name;  // for errors: "tokenizer.chat_template", "chat_template_file: /etc/inferd/mine.jinja"
+  std::string text;    // empty: there is none
+  std::string option;  // that names it, for errors; empty: none, it is the model's own
+  std::string name;    // for errors: the file, the fallback's name or the metadata key
 };
 
 // A blank template in the model's file counts as none. Errors name the option or the metadata key: the operator's file

@@ -100,10 +100,12 @@ Milliseconds ChildProcess::DrainTime(Milliseconds configured) const {
   return told > 0 ? Milliseconds(told) : configured;
 }
 
-void ChildProcess::Report(std::string_view reason) const {
+void ChildProcess::Report(const absl::Status& reason) const {
   if (!impl_->report) return;
-  std::string line(reason.substr(0, kMaxReasonBytes - 1));
-  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::string field = FieldOf(reason), text(TextOf(reason));
+  for (std::string* line : {&field, &text}) std::replace(line->begin(), line->end(), '\n', ' ');
+  std::string line = field + '\n' + text;
+  line.resize(std::min(line.size(), kMaxReasonBytes - 1));
   line += '\n';
   // The pipe is empty and this fits in it, so that one write does not block; nothing is left to do if it fails.
   [[maybe_unused]] const ssize_t written = write(impl_->report.get(), line.data(), line.size());

@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(auto watch, ChildProcess::Start({.lifeline_fd = 5, .report_fd = 6},
 //                                                    [&](int signal) { server.Drain(); }));
 //   ...
-//   watch->Report("model chat: file is truncated");    // read by the supervisor, shown by `inferctl status`
-//   return 3;
+//   watch->Report(InvalidArgument("model chat: file is truncated"));   // read by the supervisor, shown by `inferctl
+//   status` return 3;
 #pragma once
 
 #include <functional>
@@ -48,8 +48,9 @@ class ChildProcess {
   // Of use from on_signal on.
   Milliseconds DrainTime(Milliseconds configured) const;
 
-  // Tells the supervisor why the process is about to end with another code than 0. At most 4096 bytes, one line.
-  void Report(std::string_view reason) const;
+  // Tells the supervisor why the process is about to end with another code than 0: the field at fault in a line, the
+  // text in the next. At most 4096 bytes.
+  void Report(const absl::Status& reason) const;
 
  private:
   struct Impl;

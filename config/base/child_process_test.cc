@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "config/base/status.h"
 #include "config/base/testing_pipe.h"
 
 namespace inferd {
@@ -76,12 +77,12 @@ TEST(ChildProcess, ReportsOneBoundedLine) {
   {
     auto watch = ChildProcess::Start({.report_fd = report.write_end.Release()}, [](int) {});
     ASSERT_TRUE(watch.ok()) << watch.status();
-    (*watch)->Report("two\nlines " + std::string(10'000, 'x'));
+    (*watch)->Report(InvalidField("a.field", "two\nlines {}", std::string(10'000, 'x')));
   }
   std::string text(20'000, '\0');
   text.resize(static_cast<size_t>(read(report.read_end.get(), text.data(), text.size())));
   EXPECT_EQ(text.size(), 4096u);
-  EXPECT_TRUE(text.starts_with("two lines xxx"));
+  EXPECT_TRUE(text.starts_with("a.field\ntwo lines xxx"));
   EXPECT_TRUE(text.ends_with("x\n"));
 }
 

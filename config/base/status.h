@@ -8,10 +8,17 @@
 //   }
 //
 // A message names the thing, the value and what was expected. CHECK is for broken invariants of our own, never input.
+//
+// The field of a request or the option of a configuration that is at fault stands beside the text, as its path:
+//
+//   if (top_k < 0) return InvalidField("top_k", "{} is not 0 (off) or more", top_k);
+//   RETURN_IF_ERROR(AtField(fmt::format("messages[{}]", i), ReadMessage(value)));   // "messages[2]" + "content"
+//   FieldOf(status) == "messages[2].content"
 #pragma once
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -20,11 +27,21 @@
 
 namespace inferd {
 
-inline std::string_view MessageOf(const absl::Status& status) {
+// The text without the field at fault.
+inline std::string_view TextOf(const absl::Status& status) {
   return std::string_view(status.message().data(), status.message().size());
 }
+// What people are shown: "field: text", or the text where no field is at fault.
+std::string MessageOf(const absl::Status& status);
 
-// The same code with "context: " before the message; OK stays OK.
+// Path of the field at fault; empty where none is.
+std::string FieldOf(const absl::Status& status);
+// `status` as an error of `field`, or of the part of `field` that the status names. OK stays OK.
+absl::Status AtField(std::string_view field, absl::Status status);
+// The same with another field in place of the one that it has; empty: none.
+absl::Status WithField(absl::Status status, std::string_view field);
+
+// The same code with "context: " before the message, in which the field at fault is a part of the text; OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view context);
 
 #define INFERD_STATUS_MAKER(Name)                                               \
@@ -47,6 +64,12 @@ INFERD_STATUS_MAKER(Unimplemented)
 INFERD_STATUS_MAKER(DataLoss)
 INFERD_STATUS_MAKER(Internal)
 #undef INFERD_STATUS_MAKER
+
+// INVALID_ARGUMENT of a field.
+template <typename... Args>
+absl::Status InvalidField(std::string_view field, fmt::format_string<Args...> format, Args&&... args) {
+  return AtField(field, absl::InvalidArgumentError(fmt::format(format, std::forward<Args>(args)...)));
+}
 
 // INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, ... of a failed system call, with strerror(error_number).
 absl::Status FromErrno(int error_number, std::string_view what);

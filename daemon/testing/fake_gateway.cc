@@ -63,7 +63,7 @@ int Main(int argc, char** argv) {
   std::ostringstream config;
   config << std::ifstream(config_file).rdbuf();
   if (config.str().find("/refused.keys") != std::string::npos) {
-    (*watch)->Report("refused.keys: no keys");
+    (*watch)->Report(InvalidArgument("refused.keys: no keys"));
     return kExitUsage;
   }
   if (config.str().find("/crash.keys") != std::string::npos && !std::filesystem::exists(admin.substr(5) + ".crashed")) {

@@ -132,7 +132,7 @@ int Main(int argc, char** argv) {
   });
   if (!watch.ok()) return kExitFailed;
   if (script.contains("refuse")) {
-    (*watch)->Report(script.at("refuse"));
+    (*watch)->Report(absl::InvalidArgumentError(script.at("refuse")));
     return kExitRefused;
   }
   FakeService service(model, version, script);

@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layou
   const int64_t slots = options.max_sequences + (options.prefix_reuse ? kSnapshotSlots : 0);
   const int64_t state_bytes = slots * cache->slot_bytes_;
   if (state_bytes > static_cast<int64_t>(options.bytes)) {
-    return InvalidArgument("kv_cache.bytes: {} is too small, the recurrent state of {} sequences takes {}",
-                           options.bytes, options.max_sequences, state_bytes);
+    return InvalidField("kv_cache.bytes", "{} is too small, the recurrent state of {} sequences takes {}",
+                        options.bytes, options.max_sequences, state_bytes);
   }
   if (cache->slot_bytes_ > 0) {
     for (int64_t slot = slots - 1; slot >= 0; --slot) cache->free_slots_.push_back(static_cast<int32_t>(slot));
@@ -49,8 +49,8 @@ absl::StatusOr<std::unique_ptr<PagedCache>> PagedCache::Create(CacheLayout layou
   }
   const int64_t page_bytes = static_cast<int64_t>(options.bytes) - state_bytes;
   if (smallest > page_bytes) {
-    return InvalidArgument("kv_cache.bytes: {} is too small, {} tokens of one sequence take {}", options.bytes, kPage,
-                           smallest + state_bytes);
+    return InvalidField("kv_cache.bytes", "{} is too small, {} tokens of one sequence take {}", options.bytes, kPage,
+                        smallest + state_bytes);
   }
   cache->layout_ = std::move(layout);
   cache->size_ = {.blocks = block_bytes == 0 ? 0 : page_bytes / block_bytes,

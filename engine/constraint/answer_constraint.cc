@@ -14,7 +14,7 @@
 namespace inferd::constraint {
 namespace {
 
-const char* FieldOf(OutputKind kind) {
+const char* FieldName(OutputKind kind) {
   switch (kind) {
     case OutputKind::kJsonSchema:
       return "constraint.json_schema";
@@ -81,15 +81,15 @@ absl::StatusOr<CompiledConstraint> Compile(const OutputWish& wish) {
   AnswerGrammar answer(wish.format, wish.in_reasoning, wish.find_control, grammar);
   std::vector<SchemaWarning> schema_warnings;
   const absl::StatusOr<ExprId> content = ContentOf(wish, grammar, schema_warnings);
-  if (!content.ok()) return Annotate(content.status(), FieldOf(wish.kind));
-  AddWarnings(FieldOf(wish.kind), schema_warnings, compiled.warnings);
+  if (!content.ok()) return AtField(FieldName(wish.kind), content.status());
+  AddWarnings(FieldName(wish.kind), schema_warnings, compiled.warnings);
   const RuleId content_rule = grammar.AddRule("content");
   grammar.Define(content_rule, *content);
   if (wish.kind != OutputKind::kFree) {
     // By itself first: what no text satisfies is an error even where calls may come instead.
     grammar.set_root(content_rule);
     const absl::Status possible = Program::Create(grammar).status();
-    if (!possible.ok()) return Annotate(possible, FieldOf(wish.kind));
+    if (!possible.ok()) return AtField(FieldName(wish.kind), possible);
   }
   ExprId whole = answer.Content(grammar.Call(content_rule));
   if (demand && (wish.kind == OutputKind::kFree || wish.format.has_calls())) {
@@ -101,7 +101,7 @@ absl::StatusOr<CompiledConstraint> Compile(const OutputWish& wish) {
   grammar.Define(root, answer.WithReasoning(whole));
   grammar.set_root(root);
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(grammar);
-  if (!program.ok()) return Annotate(program.status(), FieldOf(wish.kind));
+  if (!program.ok()) return AtField(FieldName(wish.kind), program.status());
   compiled.program = *std::move(program);
   return compiled;
 }

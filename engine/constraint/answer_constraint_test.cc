@@ -77,7 +77,7 @@ class Judge {
     absl::StatusOr<CompiledConstraint> compiled = SourceOf(std::move(wish)).compile();
     status = compiled.status();
     if (!compiled.ok()) return;
-    warnings = std::move(compiled->warnings);
+    for (const Warning& warning : compiled->warnings) warnings.push_back(ToString(warning));
     machine_ = std::make_unique<Machine>(std::move(compiled->program));
   }
   bool Takes(std::string_view text) {

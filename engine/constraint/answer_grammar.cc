@@ -151,7 +151,8 @@ ExprId AnswerGrammar::Content(ExprId content) {
 
 absl::StatusOr<ExprId> AnswerGrammar::Calls(const CallDemand& demand) {
   if (!format_.has_calls()) {
-    return FailedPrecondition("chat.tool_choice_json: the model's chat template has no known form of tool calls");
+    return AtField("chat.tool_choice_json",
+                   FailedPrecondition("the model's chat template has no known form of tool calls"));
   }
   ASSIGN_OR_RETURN(const ExprId call, AnyCall(demand));
   return Around(call, demand.parallel && demand.name.empty());
@@ -190,9 +191,9 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
   json::parse_options options;
   options.max_depth = kDeepestTools;
   const json::value tools = json::parse(demand.tools_json, error, {}, options);
-  if (error || !tools.is_array()) return InvalidArgument("chat.tools_json: is not a JSON array");
+  if (error || !tools.is_array()) return InvalidField("chat.tools_json", "is not a JSON array");
   if (tools.get_array().size() > kMostTools) {
-    return InvalidArgument("chat.tools_json: {} tools, expected at most {}", tools.get_array().size(), kMostTools);
+    return InvalidField("chat.tools_json", "{} tools, expected at most {}", tools.get_array().size(), kMostTools);
   }
   std::vector<ExprId> calls;
   size_t index = 0;
@@ -201,7 +202,7 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
     const json::value* function = tool.is_object() ? tool.get_object().if_contains("function") : nullptr;
     const json::value* name =
         function != nullptr && function->is_object() ? function->get_object().if_contains("name") : nullptr;
-    if (name == nullptr || !name->is_string()) return InvalidArgument("{}: has no name", place);
+    if (name == nullptr || !name->is_string()) return InvalidField(place, "has no name");
     if (!demand.name.empty() && View(name->get_string()) != demand.name) continue;
     const json::value* parameters = function->get_object().if_contains("parameters");
     if (parameters != nullptr && !parameters->is_object()) parameters = nullptr;
@@ -212,7 +213,7 @@ absl::StatusOr<ExprId> AnswerGrammar::AnyCall(const CallDemand& demand) {
     calls.push_back(call);
   }
   if (calls.empty()) {
-    return InvalidArgument("chat.tool_choice_json: there is no tool {}", demand.name.empty() ? "at all" : demand.name);
+    return InvalidField("chat.tool_choice_json", "there is no tool {}", demand.name.empty() ? "at all" : demand.name);
   }
   return grammar_.Named("call", grammar_.Choice(std::move(calls)));
 }
@@ -229,7 +230,7 @@ absl::StatusOr<ExprId> AnswerGrammar::Schema(const json::value& schema, const st
   std::vector<SchemaWarning> warnings;
   const absl::StatusOr<ExprId> expr = ReadJsonSchema(schema, grammar, {.warnings = &warnings});
   AddWarnings(place, warnings, warnings_);
-  if (!expr.ok()) return Annotate(expr.status(), place);
+  if (!expr.ok()) return AtField(place, expr.status());
   return expr;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/base/warning.h"
 #include "engine/constraint/grammar.h"
 #include "engine/constraint/json_grammar.h"
 #include "engine/output/answer_format.h"
@@ -54,7 +55,7 @@ class AnswerGrammar {
   ExprId WithReasoning(ExprId answer);
 
   // Of the schemas of the calls.
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::vector<Warning>& warnings() const { return warnings_; }
 
  private:
   using Object = boost::json::object;
@@ -105,7 +106,7 @@ class AnswerGrammar {
   const FindControl find_control_;
   Grammar& grammar_;
   JsonGrammar json_;
-  std::vector<std::string> warnings_;
+  std::vector<Warning> warnings_;
 };
 
 // Whether one of the functions has `strict: true`; tools_json in OpenAI's form.

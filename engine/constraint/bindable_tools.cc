@@ -38,7 +38,7 @@ bool Compiles(const json::value& schema, const json::object& root, std::string& 
 // Takes out of a schema what does not compile: the keywords at fault, from the inside out.
 class Relaxation {
  public:
-  Relaxation(json::object root, std::string place, std::vector<std::string>& warnings)
+  Relaxation(json::object root, std::string place, std::vector<Warning>& warnings)
       : root_(std::move(root)), place_(std::move(place)), warnings_(warnings) {}
 
   json::object Relaxed() {
@@ -61,7 +61,7 @@ class Relaxation {
   bool Try(const json::value& schema) { return ++trials_ <= kMostTrials && Compiles(schema, root_, reason_); }
 
   void Warn(const std::string& place, std::string_view what) {
-    warnings_.push_back(fmt::format("{}: at {}: {} was not bound: {}", place_, place, what, reason_));
+    warnings_.push_back({.field = place_, .text = fmt::format("at {}: {} was not bound: {}", place, what, reason_)});
   }
 
   json::value Relax(const json::value& schema, const std::string& place) {
@@ -114,7 +114,7 @@ class Relaxation {
 
   json::object root_;
   const std::string place_;
-  std::vector<std::string>& warnings_;
+  std::vector<Warning>& warnings_;
   std::string reason_;
   int trials_ = 0;
 };
@@ -132,12 +132,13 @@ bool WritesParametersByThemselves(const output::AnswerFormat& format) {
 
 // Whether it was changed.
 bool RelaxParameters(json::object& parameters, const std::string& place, bool by_themselves,
-                     std::vector<std::string>& warnings) {
+                     std::vector<Warning>& warnings) {
   const size_t before = warnings.size();
   if (by_themselves) {
     for (std::string keyword; !(keyword = KeywordBeyondParameters(parameters)).empty();) {
       warnings.push_back(
-          fmt::format("{}: at #: {} was not bound: this model's form of calls cannot keep it", place, keyword));
+          {.field = place,
+           .text = fmt::format("at #: {} was not bound: this model's form of calls cannot keep it", keyword)});
       parameters.erase(keyword);
     }
   }

@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "config/base/warning.h"
 #include "engine/output/answer_format.h"
 
 namespace inferd::constraint {
 
 struct BindableTools {
   std::string tools_json;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 };
 
 // Tools that are wrong stay as they are: compiling says so.

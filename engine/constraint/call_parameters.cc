@@ -67,7 +67,7 @@ const json::object& ParametersOf(const json::object* parameters) {
 absl::Status CheckParameters(const json::object* parameters, const std::string& place) {
   const std::string keyword = KeywordBeyondParameters(ParametersOf(parameters));
   if (keyword.empty()) return absl::OkStatus();
-  return InvalidArgument("{}: at #: keyword {} is not supported in this model's form of calls", place, keyword);
+  return InvalidField(place, "at #: keyword {} is not supported in this model's form of calls", keyword);
 }
 
 ExprId AnyTextWithout(std::string_view mark, Grammar& grammar) {
@@ -104,8 +104,8 @@ absl::StatusOr<ExprId> AnswerGrammar::ParametersByThemselves(const Tool& tool) {
   for (const auto& [key, schema] : PropertiesOf(parameters)) {
     const std::string name(key.data(), key.size());
     if (name.find_first_of("<>\n\"") != name.npos) {
-      return InvalidArgument("{}.properties: {} has a character that this model's form of calls cannot write",
-                             tool.place, name);
+      return InvalidField(fmt::format("{}.properties", tool.place),
+                          "{} has a character that this model's form of calls cannot write", name);
     }
     ASSIGN_OR_RETURN(const ExprId value, PlainValue(schema, tool, name, marks.value_close));
     const std::string_view type = IsPlainText(schema, parameters) ? marks.string_mark : marks.json_mark;
@@ -153,8 +153,8 @@ absl::StatusOr<ExprId> AnswerGrammar::WithCommas(const Tool& tool, std::string_v
   for (const auto& [key, schema] : properties) {
     const std::string name(key.data(), key.size());
     if (name.find_first_not_of(kNameBytes) != name.npos) {
-      return InvalidArgument("{}.properties: {} has a character that this model's form of calls cannot write",
-                             tool.place, name);
+      return InvalidField(fmt::format("{}.properties", tool.place),
+                          "{} has a character that this model's form of calls cannot write", name);
     }
     ASSIGN_OR_RETURN(const ExprId one, written(name, schema));
     parts.emplace_back(grammar_.Named("parameter", one), IsRequired(parameters, json::value(key)));
@@ -180,7 +180,7 @@ absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, cons
   scratch.set_root(scratch.AddRule("value"));
   scratch.Define(scratch.root(), value);
   absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(scratch);
-  if (!program.ok()) return Annotate(program.status(), place);
+  if (!program.ok()) return AtField(place, program.status());
   if (const std::optional<ExprId> text = RawText(*std::move(program), mark, grammar_)) return *text;
   // Too many states. Of strings that only their length bounds, those without the mark's first byte remain.
   if (const std::optional<LengthBounds> length = OnlyLengthOf(schema)) {
@@ -188,7 +188,7 @@ absl::StatusOr<ExprId> AnswerGrammar::PlainValue(const json::value& schema, cons
     return grammar_.Repeat(grammar_.Chars(CharSet::Any().Minus({{first, first}})), length->least, length->most);
   }
   if (tool.strict) {
-    return InvalidArgument("{}: at #: the strings are too many to be told apart in this model's form of calls", place);
+    return InvalidField(place, "at #: the strings are too many to be told apart in this model's form of calls");
   }
   return AnyTextWithout(mark, grammar_);
 }

@@ -15,7 +15,7 @@ absl::Status ConstraintCache::MakeFirstMask(const Constraint& constraint) {
   Matcher matcher(constraint);
   ASSIGN_OR_RETURN(const Matcher::Allowed first, matcher.Next());
   if (!first.tokens->empty() || first.ends) return absl::OkStatus();
-  return InvalidArgument("constraint: no token of the vocabulary begins a text that it allows");
+  return InvalidField("constraint", "no token of the vocabulary begins a text that it allows");
 }
 
 // A constraint is made without the lock: two that are asked for at once may be made twice.
@@ -33,7 +33,7 @@ absl::StatusOr<Constraint> ConstraintCache::Get(const ConstraintSource& source) 
   ASSIGN_OR_RETURN(CompiledConstraint compiled, source.compile());
   Constraint made{.masks = std::make_shared<TokenMasks>(std::move(compiled.program), trie_),
                   .texts = texts_,
-                  .warnings = std::make_shared<const std::vector<std::string>>(std::move(compiled.warnings))};
+                  .warnings = std::make_shared<const std::vector<Warning>>(std::move(compiled.warnings))};
   RETURN_IF_ERROR(MakeFirstMask(made));
   absl::MutexLock lock(&mutex_);
   if (const auto found = find(); found != entries_.end()) return found->second;

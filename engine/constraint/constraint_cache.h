@@ -18,13 +18,14 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "config/base/warning.h"
 #include "engine/constraint/matcher.h"
 
 namespace inferd::constraint {
 
 struct CompiledConstraint {
   std::shared_ptr<const Program> program;
-  std::vector<std::string> warnings;  // what of the wish it does not keep
+  std::vector<Warning> warnings;  // what of the wish it does not keep
 };
 
 // What a request asks for. Equal keys mean equal constraints.

@@ -260,9 +260,9 @@ absl::StatusOr<ExprId> ReadJsonSchema(std::string_view text, Grammar& grammar, c
   return ReadJsonSchema(schema, grammar, options);
 }
 
-void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<std::string>& lines) {
+void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<Warning>& all) {
   for (const SchemaWarning& warning : warnings) {
-    lines.push_back(fmt::format("{}: at {}: {}", field, warning.place, warning.text));
+    all.push_back({.field = std::string(field), .text = fmt::format("at {}: {}", warning.place, warning.text)});
   }
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/base/warning.h"
 #include "engine/constraint/grammar.h"
 
 namespace inferd::constraint {
@@ -25,8 +26,8 @@ struct SchemaWarning {
   std::string place;  // a JSON pointer
   std::string text;
 };
-// As lines of "field: at place: text".
-void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<std::string>& lines);
+// As warnings about `field`.
+void AddWarnings(std::string_view field, const std::vector<SchemaWarning>& warnings, std::vector<Warning>& all);
 
 struct SchemaOptions {
   bool narrow = true;

@@ -31,7 +31,7 @@ absl::Status Matcher::Accept(int32_t token) {
   const Machine::StateId next = Advance(state_, token);
   if (next == Machine::kDead) {
     if (constraint_.masks->machine().exhausted()) return TooAmbiguous();
-    return InvalidArgument("constraint: token {} is not allowed here", token);
+    return InvalidField("constraint", "token {} is not allowed here", token);
   }
   state_ = next;
   tokens_.push_back(token);

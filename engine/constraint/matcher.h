@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "config/base/warning.h"
 #include "engine/constraint/token_masks.h"
 #include "engine/sampling/token_texts.h"
 
@@ -26,7 +27,7 @@ struct Constraint {
   std::shared_ptr<TokenMasks> masks;
   std::shared_ptr<const sampling::TokenTexts> texts;
   // What of the wish it does not keep.
-  std::shared_ptr<const std::vector<std::string>> warnings;
+  std::shared_ptr<const std::vector<Warning>> warnings;
 };
 
 class Matcher {

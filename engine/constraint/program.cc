@@ -281,14 +281,18 @@ class ProgramWriter {
   absl::Status error_;
 };
 
+bool Program::TakesAText(const Grammar& grammar) {
+  const Grammar::Rule& root = grammar.rules()[static_cast<size_t>(grammar.root())];
+  return FactsOf(grammar).completable[static_cast<size_t>(root.body)];
+}
+
 absl::StatusOr<std::shared_ptr<const Program>> Program::Create(const Grammar& grammar) {
   if (grammar.too_large()) {
     return InvalidArgument("the grammar is too large: it has more than {} parts", kMostExpressions);
   }
-  const GrammarFacts facts = FactsOf(grammar);
-  const Grammar::Rule& root = grammar.rules()[static_cast<size_t>(grammar.root())];
-  if (!facts.completable[static_cast<size_t>(root.body)]) {
-    return InvalidArgument("no text is complete for rule {}: each needs itself or has no alternative", root.name);
+  if (!TakesAText(grammar)) {
+    return InvalidArgument("no text is complete for rule {}: each needs itself or has no alternative",
+                           grammar.rules()[static_cast<size_t>(grammar.root())].name);
   }
   return ProgramWriter(grammar).Write();
 }

@@ -45,7 +45,9 @@ class Program {
     bool nullable = false;
   };
 
-  // INVALID_ARGUMENT: the grammar is too large, matches nothing, or a rule begins with itself.
+  // Whether any text is complete.
+  static bool TakesAText(const Grammar& grammar);
+  // INVALID_ARGUMENT: the grammar is too large, takes no text, or a rule begins with itself.
   static absl::StatusOr<std::shared_ptr<const Program>> Create(const Grammar& grammar);
 
   const std::vector<Position>& positions() const { return positions_; }

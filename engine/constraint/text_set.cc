@@ -29,12 +29,9 @@ struct TextSet::Steps {
 };
 
 absl::StatusOr<TextSet> TextSet::Of(const Grammar& grammar) {
-  absl::StatusOr<std::shared_ptr<const Program>> program = Program::Create(grammar);
-  if (!program.ok() && MessageOf(program.status()).find("no text is complete") != std::string_view::npos) {
-    return TextSet();
-  }
-  RETURN_IF_ERROR(program.status());
-  Machine machine(*std::move(program));
+  if (!grammar.too_large() && !Program::TakesAText(grammar)) return TextSet();
+  ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, Program::Create(grammar));
+  Machine machine(std::move(program));
   machine.AllowWork(kMostWork);
   TextSet set;
   set.classes_ = static_cast<size_t>(machine.program().classes());

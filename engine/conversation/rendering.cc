@@ -139,13 +139,13 @@ absl::Status Renderer::Refusal(const MarkedConversation& marked, const Form& for
     const json::array prefix(messages.begin(), messages.begin() + static_cast<ptrdiff_t>(middle));
     (Render(prefix, form).ok() ? taken : refused) = middle;
   }
-  return Annotate(reason, fmt::format("messages[{}]: the model's template refuses it", refused - 1));
+  return AtField(fmt::format("messages[{}]", refused - 1), Annotate(reason, "the model's template refuses it"));
 }
 
 // The form's prompt, where no text that is required is lost.
 absl::StatusOr<Rendering> Renderer::Try(const MarkedConversation& marked, const Form& form) const {
   if (HasUnshownCalls() && !form.adaptation.fold_calls) {
-    return InvalidArgument("messages: the model's template shows no calls of tools");
+    return InvalidField("messages", "the model's template shows no calls of tools");
   }
   absl::StatusOr<RenderedPrompt> shape = Render(marked.messages(), form);
   if (absl::IsInvalidArgument(shape.status())) return Refusal(marked, form, shape.status());
@@ -153,8 +153,9 @@ absl::StatusOr<Rendering> Renderer::Try(const MarkedConversation& marked, const 
   Rendering rendering;
   for (const Mark& lost : marked.MissingIn(shape->Text())) {
     if (lost.required) {
-      return InvalidArgument("messages[{}].{}: the model's template does not show this text of role {}", lost.message,
-                             lost.field, RoleOf(messages_[lost.message].get_object()));
+      return InvalidField(fmt::format("messages[{}].{}", lost.message, lost.field),
+                          "the model's template does not show this text of role {}",
+                          RoleOf(messages_[lost.message].get_object()));
     }
     rendering.left_out.push_back(fmt::format("messages[{}].{}", lost.message, lost.field));
   }
@@ -177,7 +178,7 @@ absl::StatusOr<Rendering> Renderer::Run() {
   if (has_tools_ && !TakesTools(Form()).ok()) {
     complete_tools = true;
     const absl::Status refusal = TakesTools({.complete_tools = true});
-    if (!refusal.ok()) return Annotate(refusal, "tools: the model's template refuses them");
+    if (!refusal.ok()) return AtField("tools", Annotate(refusal, "the model's template refuses them"));
   } else if (absl::IsResourceExhausted(own.status())) {
     return own;  // so would other forms
   }

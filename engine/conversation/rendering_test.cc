@@ -22,7 +22,9 @@ std::string Render(const TestTemplate& test, std::string_view request) {
   const json::value parsed = json::parse({request.data(), request.size()});
   const absl::StatusOr<Rendering> rendering =
       RenderConversation(*test.chat, *test.abilities, parsed.as_object(), {}, chat_template::TestTime());
-  return rendering.ok() ? rendering->prompt.Text() : rendering.status().ToString();
+  if (rendering.ok()) return rendering->prompt.Text();
+  return fmt::format("{}: {}", std::string(absl::StatusCodeToString(rendering.status().code())),
+                     MessageOf(rendering.status()));
 }
 
 std::string RenderMessages(std::string_view source, const std::string& messages) {

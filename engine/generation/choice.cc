@@ -79,7 +79,7 @@ std::optional<Finish> Choice::Replay(Delta& delta) {
 std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   if (!kernels_.all_finite(logits.data(), static_cast<int64_t>(logits.size()))) {
     Finish finish = End(FinishReason::kError, delta);
-    finish.error = "the model's logits are not finite";
+    finish.error = Internal("the model's logits are not finite");
     finish.nonfinite_logits = true;
     return finish;
   }
@@ -94,9 +94,9 @@ std::optional<Finish> Choice::Advance(std::span<float> logits, Delta& delta) {
   const int32_t token = sampler().Sample(logits);
   if (token == sampling::kNoToken) {
     if (may_end_) return End(FinishReason::kStop, delta);
-    return Fail(InvalidArgument("{}: no token is left, it bans all of them together with allowed_token_ids, bad_words, "
-                                "min_tokens or ignore_eos",
-                                matcher_ ? "constraint" : "logit_bias"),
+    return Fail(InvalidField(matcher_ ? "constraint" : "logit_bias",
+                             "no token is left, it bans all of them together with allowed_token_ids, bad_words, "
+                             "min_tokens or ignore_eos"),
                 delta);
   }
   if (Contains(vocabulary_.end_of_generation, token)) return End(FinishReason::kStop, delta);
@@ -116,7 +116,7 @@ std::optional<Finish> Choice::Constrain(std::span<float> logits, Delta& delta) {
   may_end_ = allowed->ends;
   if (allowed->tokens->empty()) {
     if (may_end_) return End(FinishReason::kStop, delta);
-    return Fail(InvalidArgument("constraint: no token of the vocabulary goes on as it asks"), delta);
+    return Fail(InvalidField("constraint", "no token of the vocabulary goes on as it asks"), delta);
   }
   using Tokens = std::span<const int32_t>;
   allowed->tokens->Apply(may_end_ ? Tokens(vocabulary_.end_of_generation) : Tokens(), logits);
@@ -155,8 +155,7 @@ void Choice::Slide() {
 
 Finish Choice::Fail(absl::Status status, Delta& delta) {
   Finish finish = End(FinishReason::kError, delta);
-  finish.error = MessageOf(status);
-  finish.error_code = ToPermanent(status).code();
+  finish.error = ToPermanent(status);
   return finish;
 }
 

@@ -28,8 +28,7 @@ namespace inferd::engine {
 struct Finish {
   FinishReason reason;
   std::string stop_text;  // of kStop by a stop text
-  std::string error;      // of kError
-  absl::StatusCode error_code = absl::StatusCode::kInternal;
+  absl::Status error;     // of kError
   bool nonfinite_logits = false;
 };
 

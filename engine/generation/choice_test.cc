@@ -130,7 +130,7 @@ TEST_F(StoppedChoiceTest, OnlyAllowedTokensAreDrawn) {
   BeginFree();
   const std::optional<Finish> finish = Advance();
   ASSERT_TRUE(finish);
-  EXPECT_EQ(finish->error_code, absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(finish->error.code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(ConstrainedChoiceTest, ATextThatNoTokenGoesOnIsAnError) {
@@ -139,8 +139,7 @@ TEST_F(ConstrainedChoiceTest, ATextThatNoTokenGoesOnIsAnError) {
   const std::optional<Finish> finish = Advance();
   ASSERT_TRUE(finish);
   EXPECT_EQ(finish->reason, FinishReason::kError);
-  EXPECT_EQ(finish->error, "constraint: no token of the vocabulary goes on as it asks");
-  EXPECT_EQ(finish->error_code, absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(finish->error, InvalidField("constraint", "no token of the vocabulary goes on as it asks"));
 }
 
 TEST_F(ConstrainedChoiceTest, LogprobsAreThoseOfTheUnmodifiedLogits) {
@@ -164,7 +163,7 @@ TEST_F(ConstrainedChoiceTest, GoesOnAfterTheTokensOfAResumedRequest) {
   Begin("5 6 7 ");
   const std::optional<Finish> finish = choice_->Replay(delta);
   ASSERT_TRUE(finish);
-  EXPECT_EQ(finish->error, "constraint: token 5 is not allowed here");
+  EXPECT_EQ(finish->error, InvalidField("constraint", "token 5 is not allowed here"));
 }
 
 TEST_F(ConstrainedChoiceTest, CountsTheGuessesThatArePossible) {

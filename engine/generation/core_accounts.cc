@@ -28,8 +28,7 @@ Finished Core::FinishedEvent(const Active& active, const scheduler::Sequence* se
                   .prefill_seconds = Seconds(admitted, first),
                   .decode_seconds = Seconds(first, now),
                   .first_token_seconds = Seconds(request.arrival, first)},
-      .error = finish.error,
-      .error_code = finish.error_code};
+      .error = finish.error};
 }
 
 void Core::CountFinished(const Finished& event, MonotonicTime arrival) {

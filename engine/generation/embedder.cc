@@ -12,19 +12,20 @@ namespace inferd::engine {
 
 absl::Status Validate(const EmbeddingRequest& request, const RequestLimits& limits) {
   if (!request.second_texts.empty() && request.second_texts.size() != request.inputs.size()) {
-    return InvalidArgument("second_texts: {} places, expected one for each of {} inputs", request.second_texts.size(),
-                           request.inputs.size());
+    return InvalidField("second_texts", "{} places, expected one for each of {} inputs", request.second_texts.size(),
+                        request.inputs.size());
   }
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const std::vector<int32_t>& tokens = request.inputs[i];
-    if (tokens.empty()) return InvalidArgument("inputs[{}]: it has no tokens, expected at least 1", i);
+    if (tokens.empty()) return InvalidField(fmt::format("inputs[{}]", i), "it has no tokens, expected at least 1");
     if (static_cast<int64_t>(tokens.size()) > WindowTokens(limits)) {
-      return OutOfRange("inputs[{}]: {}, but the input has {} tokens", i, WindowText(limits), tokens.size());
+      return AtField(fmt::format("inputs[{}]", i),
+                     OutOfRange("{}, but the input has {} tokens", WindowText(limits), tokens.size()));
     }
     for (int32_t token : tokens) {
       if (token >= 0 && token < limits.vocabulary_size) continue;
-      return InvalidArgument("inputs[{}]: id {} is not in the vocabulary of {} tokens", i, token,
-                             limits.vocabulary_size);
+      return InvalidField(fmt::format("inputs[{}]", i), "id {} is not in the vocabulary of {} tokens", token,
+                          limits.vocabulary_size);
     }
   }
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "config/base/status.h"
 #include "config/base/status_details.h"
 #include "config/base/testing_paths.h"
 #include "engine/device/factory/device_factory.h"
@@ -19,9 +20,9 @@ TEST(ValidateEmbedding, TellsTheLimitThatAnInputIsBeyond) {
   const RequestLimits small_pool{.vocabulary_size = 100, .context_tokens = 50, .pool_tokens = 40};
   const absl::Status status = Validate(request, small_pool);
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(status.message(), "inputs[1]: the KV cache holds 40 tokens, but the input has 41 tokens");
+  EXPECT_EQ(MessageOf(status), "inputs[1]: the KV cache holds 40 tokens, but the input has 41 tokens");
   const RequestLimits small_context{.vocabulary_size = 100, .context_tokens = 40, .pool_tokens = 40};
-  EXPECT_EQ(Validate(request, small_context).message(),
+  EXPECT_EQ(MessageOf(Validate(request, small_context)),
             "inputs[1]: this model's maximum context length is 40 tokens, but the input has 41 tokens");
   request.inputs[1].pop_back();
   EXPECT_TRUE(Validate(request, small_pool).ok());

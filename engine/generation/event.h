@@ -54,9 +54,8 @@ struct Finished {
   std::string stop_text;
   Usage usage;
   Timings timings;
-  std::string error;
-  // Whose fault it is: INVALID_ARGUMENT the request's.
-  absl::StatusCode error_code = absl::StatusCode::kInternal;
+  // Of kError. INVALID_ARGUMENT: the request's fault.
+  absl::Status error;
 };
 
 using Event = std::variant<Accepted, Delta, Finished>;

@@ -22,7 +22,7 @@ bool IsDeadlineTooShort(const absl::Status& status) { return ErrorCodeOf(status)
 
 absl::Status ToPermanent(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status) || RetryAfterSeconds(status)) return status;
-  return WithDetailsOf(status, InvalidArgument("{}", MessageOf(status)));
+  return WithDetailsOf(status, InvalidArgument("{}", TextOf(status)));
 }
 
 const char* ReasonName(scheduler::RejectionReason reason) {

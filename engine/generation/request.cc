@@ -13,8 +13,8 @@ namespace {
 absl::Status ValidateTokens(const std::vector<int32_t>& tokens, const char* field, int32_t vocabulary_size) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= 0 && tokens[i] < vocabulary_size) continue;
-    return InvalidArgument("{}: id {} at index {} is not in the vocabulary of {} tokens", field, tokens[i], i,
-                           vocabulary_size);
+    return InvalidField(field, "id {} at index {} is not in the vocabulary of {} tokens", tokens[i], i,
+                        vocabulary_size);
   }
   return absl::OkStatus();
 }
@@ -30,14 +30,15 @@ std::string PoolText(const RequestLimits& limits) {
 absl::Status ValidateLength(const GenerationRequest& request, const RequestLimits& limits) {
   const int64_t prompt = static_cast<int64_t>(request.prompt.size());
   const bool generates = request.max_tokens.value_or(1) > 0;
-  if (prompt == 0) return InvalidArgument("prompt: it has no tokens, expected at least 1");
+  if (prompt == 0) return InvalidField("prompt", "it has no tokens, expected at least 1");
   if (prompt + (generates ? 1 : 0) > limits.context_tokens) {
-    return OutOfRange("prompt: {}, but the prompt has {} tokens", ContextText(limits), prompt);
+    return AtField("prompt", OutOfRange("{}, but the prompt has {} tokens", ContextText(limits), prompt));
   }
   const int64_t output = request.overflow.slide ? (generates ? 1 : 0) : request.max_tokens.value_or(1);
   const int64_t wanted = prompt + std::min<int64_t>(output, limits.context_tokens - prompt);
   if (wanted > limits.pool_tokens) {
-    return OutOfRange("prompt: {}, but prompt and max_tokens together have {} tokens", PoolText(limits), wanted);
+    return AtField("prompt",
+                   OutOfRange("{}, but prompt and max_tokens together have {} tokens", PoolText(limits), wanted));
   }
   return absl::OkStatus();
 }
@@ -46,15 +47,15 @@ absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimi
   std::set<uint32_t> seen;
   for (const ResumedChoice& resumed : request.resumed) {
     if (resumed.choice >= request.choices) {
-      return InvalidArgument("resume_tokens: choice {} is not below {}", resumed.choice, request.choices);
+      return InvalidField("resume_tokens", "choice {} is not below {}", resumed.choice, request.choices);
     }
     if (!seen.insert(resumed.choice).second) {
-      return InvalidArgument("resume_tokens: choice {} is there twice", resumed.choice);
+      return InvalidField("resume_tokens", "choice {} is there twice", resumed.choice);
     }
     RETURN_IF_ERROR(ValidateTokens(resumed.tokens, "resume_tokens", limits.vocabulary_size));
     if (static_cast<int64_t>(resumed.tokens.size()) > MostTokens(request, limits)) {
-      return InvalidArgument("resume_tokens: choice {} has {} tokens, expected at most {}", resumed.choice,
-                             resumed.tokens.size(), MostTokens(request, limits));
+      return InvalidField("resume_tokens", "choice {} has {} tokens, expected at most {}", resumed.choice,
+                          resumed.tokens.size(), MostTokens(request, limits));
     }
   }
   return absl::OkStatus();
@@ -65,14 +66,14 @@ absl::Status ValidateResumed(const GenerationRequest& request, const RequestLimi
 absl::Status Validate(const GenerationRequest& request, const RequestLimits& limits) {
   RETURN_IF_ERROR(sampling::Validate(request.sampling, limits.vocabulary_size));
   if (request.choices < 1 || request.choices > kMostChoices) {
-    return InvalidArgument("choices: {} is not in [1, {}]", request.choices, kMostChoices);
+    return InvalidField("choices", "{} is not in [1, {}]", request.choices, kMostChoices);
   }
   const int32_t logprobs = request.logprobs.value_or(0);
   if (logprobs < 0 || logprobs > kMostAlternatives) {
-    return InvalidArgument("logprobs: {} is not in [0, {}]", logprobs, kMostAlternatives);
+    return InvalidField("logprobs", "{} is not in [0, {}]", logprobs, kMostAlternatives);
   }
   if (request.max_tokens && request.min_tokens > *request.max_tokens) {
-    return InvalidArgument("min_tokens: {} is more than max_tokens {}", request.min_tokens, *request.max_tokens);
+    return InvalidField("min_tokens", "{} is more than max_tokens {}", request.min_tokens, *request.max_tokens);
   }
   RETURN_IF_ERROR(output::StopTexts::Check(request.stop));
   RETURN_IF_ERROR(ValidateTokens(request.stop_tokens, "stop_token_ids", limits.vocabulary_size));
@@ -85,8 +86,8 @@ absl::Status Validate(const GenerationRequest& request, const RequestLimits& lim
 absl::Status Validate(const Overflow& overflow, const RequestLimits& limits) {
   const int64_t most = WindowTokens(limits) / 2;
   if (!overflow.slide || (overflow.keep >= 0 && overflow.keep <= most)) return absl::OkStatus();
-  return InvalidArgument("overflow_keep: {} is not in [0, {}]: half of a sequence can be kept, and {}", overflow.keep,
-                         most, WindowText(limits));
+  return InvalidField("overflow_keep", "{} is not in [0, {}]: half of a sequence can be kept, and {}", overflow.keep,
+                      most, WindowText(limits));
 }
 
 absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& limits) {
@@ -109,11 +110,11 @@ absl::Status CheckBans(const GenerationRequest& request, const RequestLimits& li
   }
   const int64_t left = std::count(banned.begin(), banned.end(), false);
   if (left > 0) return absl::OkStatus();
-  return InvalidArgument("{}: no token is left of the vocabulary of {}{}",
-                         bad_words != nullptr ? "bad_words"
-                         : !allowed.empty()   ? "allowed_token_ids"
-                                              : "logit_bias",
-                         limits.vocabulary_size, without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
+  return InvalidField(bad_words != nullptr ? "bad_words"
+                      : !allowed.empty()   ? "allowed_token_ids"
+                                           : "logit_bias",
+                      "no token is left of the vocabulary of {}{}", limits.vocabulary_size,
+                      without_end ? ", ignore_eos or min_tokens keeping the end off" : "");
 }
 
 std::string WindowText(const RequestLimits& limits) {

@@ -47,8 +47,8 @@ TEST(Request, BanningEveryTokenIsRefusedWithTheOptionsName) {
   EXPECT_TRUE(CheckBans(request, limits).ok()) << "the end is left";
   request.sampling.ignore_eos = true;
   EXPECT_EQ(CheckBans(request, limits),
-            absl::InvalidArgumentError("logit_bias: no token is left of the vocabulary of 4, ignore_eos or min_tokens "
-                                       "keeping the end off"));
+            InvalidField("logit_bias",
+                         "no token is left of the vocabulary of 4, ignore_eos or min_tokens keeping the end off"));
   request.sampling = {.logit_bias = {{0, -100.0f}, {1, -100.0f}, {2, -100.0f}, {3, -100.0f}}};
   EXPECT_EQ(MessageOf(CheckBans(request, limits)), "logit_bias: no token is left of the vocabulary of 4");
   request.sampling = {.allowed_tokens = {1, 3}};

@@ -61,7 +61,7 @@ struct Transcript {
       Choice& choice = choices[finished->choice];
       choice.finish = finished->reason;
       choice.stop_text = finished->stop_text;
-      choice.error = finished->error;
+      choice.error = MessageOf(finished->error);
       choice.completion_tokens = finished->usage.completion_tokens;
       choice.dropped_tokens = finished->usage.dropped_tokens;
       cached_prompt_tokens += finished->usage.cached_prompt_tokens;

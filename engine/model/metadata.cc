@@ -17,9 +17,10 @@ absl::Status Missing(const absl::Status& status) {
 }  // namespace
 
 void Metadata::Fail(const absl::Status& status) {
-  if (status.ok() || !status_.ok()) return;
-  status_ = MessageOf(status).starts_with(file_.path()) ? status : Annotate(status, file_.path());
+  if (status_.ok()) status_ = Annotate(status, file_.path());
 }
+
+void Metadata::FailAsRead(const absl::Status& status) { status_.Update(status); }
 
 std::string Metadata::Key(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
 
@@ -31,26 +32,26 @@ int64_t Metadata::Checked(std::string_view key, int64_t value, int64_t minimum, 
 
 int64_t Metadata::Count(std::string_view key, int64_t maximum) {
   absl::StatusOr<int64_t> value = file_.GetInt(Key(key));
-  Fail(Missing(value.status()));
+  FailAsRead(Missing(value.status()));
   return value.ok() ? Checked(key, *value, 1, maximum) : 1;
 }
 
 int64_t Metadata::CountOr(std::string_view key, int64_t fallback, int64_t maximum) {
   if (!Has(key)) return fallback;
   absl::StatusOr<int64_t> value = file_.GetInt(Key(key));
-  Fail(value.status());
+  FailAsRead(value.status());
   return value.ok() ? Checked(key, *value, 0, maximum) : fallback;
 }
 
 double Metadata::Real(std::string_view key) {
-  if (!Has(key)) Fail(Missing(file_.GetFloat(Key(key)).status()));
+  if (!Has(key)) FailAsRead(Missing(file_.GetFloat(Key(key)).status()));
   return RealOr(key, 1);
 }
 
 double Metadata::RealOr(std::string_view key, double fallback) {
   if (!Has(key)) return fallback;
   absl::StatusOr<double> value = file_.GetFloat(Key(key));
-  Fail(value.status());
+  FailAsRead(value.status());
   if (!value.ok()) return fallback;
   if (!std::isfinite(*value)) Fail(InvalidArgument("{}: not a finite number", Key(key)));
   return std::isfinite(*value) ? *value : fallback;
@@ -58,13 +59,13 @@ double Metadata::RealOr(std::string_view key, double fallback) {
 
 bool Metadata::FlagOr(std::string_view key, bool fallback) {
   absl::StatusOr<bool> value = file_.GetBoolOr(Key(key), fallback);
-  Fail(value.status());
+  FailAsRead(value.status());
   return value.ok() ? *value : fallback;
 }
 
 std::string Metadata::TextOr(std::string_view key, std::string_view fallback) {
   absl::StatusOr<std::string_view> value = file_.GetStringOr(Key(key), fallback);
-  Fail(value.status());
+  FailAsRead(value.status());
   return std::string(value.ok() ? *value : fallback);
 }
 
@@ -86,7 +87,7 @@ std::vector<int64_t> Metadata::CountPerLayer(std::string_view key, int64_t layer
 std::vector<int64_t> Metadata::Counts(std::string_view key) {
   if (!Has(key)) return {};
   absl::StatusOr<std::vector<int64_t>> values = file_.GetInts(Key(key));
-  Fail(values.status());
+  FailAsRead(values.status());
   if (!values.ok()) return {};
   for (int64_t& value : *values) value = Checked(key, value, 0, kLargestCount);
   return *std::move(values);

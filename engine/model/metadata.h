@@ -37,7 +37,8 @@ class Metadata {
   std::vector<int64_t> CountPerLayer(std::string_view key, int64_t layers, int64_t fallback);
   std::vector<int64_t> Counts(std::string_view key);  // an array; empty if absent
 
-  void Fail(const absl::Status& status);  // names the file where the message does not
+  void Fail(const absl::Status& status);        // as an error of the file
+  void FailAsRead(const absl::Status& status);  // of a getter of the file, which has named it
   const absl::Status& status() const { return status_; }
   void Warn(std::string warning) { warnings_.push_back(std::move(warning)); }  // of what changes no result
   const std::vector<std::string>& warnings() const { return warnings_; }

@@ -48,17 +48,17 @@ ByteAutomaton::ByteAutomaton(const std::vector<std::string>& texts) : nodes_(1) 
 
 absl::Status CheckTexts(const char* field, const std::vector<std::string>& texts, size_t most_texts) {
   if (texts.size() > most_texts) {
-    return InvalidArgument("{}: {} texts, expected at most {}", field, texts.size(), most_texts);
+    return InvalidField(field, "{} texts, expected at most {}", texts.size(), most_texts);
   }
   size_t together = 0;
   for (size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty() || texts[i].size() > kMostBytes) {
-      return InvalidArgument("{}: text {} has {} bytes, expected 1 to {}", field, i, texts[i].size(), kMostBytes);
+      return InvalidField(field, "text {} has {} bytes, expected 1 to {}", i, texts[i].size(), kMostBytes);
     }
     together += texts[i].size();
   }
   if (together > kMostBytesTogether) {
-    return InvalidArgument("{}: {} bytes together, expected at most {}", field, together, kMostBytesTogether);
+    return InvalidField(field, "{} bytes together, expected at most {}", together, kMostBytesTogether);
   }
   return absl::OkStatus();
 }

@@ -20,13 +20,13 @@ struct Range {
 absl::Status Check(const Range& range) {
   const bool low = range.least_excluded ? !(range.value > range.least) : !(range.value >= range.least);
   if (!low && range.value <= range.most) return absl::OkStatus();
-  return InvalidArgument("{}: {} is not in {}{}, {}]", range.field, range.value, range.least_excluded ? '(' : '[',
-                         range.least, range.most);
+  return InvalidField(range.field, "{} is not in {}{}, {}]", range.value, range.least_excluded ? '(' : '[', range.least,
+                      range.most);
 }
 
 absl::Status CheckDry(const DryOptions& dry) {
-  if (dry.allowed_length < 0) return InvalidArgument("dry_allowed_length: {} is less than 0", dry.allowed_length);
-  if (dry.penalty_last_n < -1) return InvalidArgument("dry_penalty_last_n: {} is less than -1", dry.penalty_last_n);
+  if (dry.allowed_length < 0) return InvalidField("dry_allowed_length", "{} is less than 0", dry.allowed_length);
+  if (dry.penalty_last_n < -1) return InvalidField("dry_penalty_last_n", "{} is less than -1", dry.penalty_last_n);
   return CheckTexts("dry_sequence_breakers", dry.sequence_breakers, kMostBreakers);
 }
 
@@ -49,21 +49,21 @@ absl::Status Validate(const SamplingOptions& options, int32_t vocabulary_size) {
       {"repeat_penalty", options.repeat_penalty, 0, 10, true},
   };
   for (const Range& range : ranges) RETURN_IF_ERROR(Check(range));
-  if (options.top_k < 0) return InvalidArgument("top_k: {} is not 0 (off) or more", options.top_k);
-  if (options.repeat_last_n < -1) return InvalidArgument("repeat_last_n: {} is less than -1", options.repeat_last_n);
-  if (options.count_last_n < -1) return InvalidArgument("repeat_last_n: {} is less than -1", options.count_last_n);
+  if (options.top_k < 0) return InvalidField("top_k", "{} is not 0 (off) or more", options.top_k);
+  if (options.repeat_last_n < -1) return InvalidField("repeat_last_n", "{} is less than -1", options.repeat_last_n);
+  if (options.count_last_n < -1) return InvalidField("repeat_last_n", "{} is less than -1", options.count_last_n);
   RETURN_IF_ERROR(CheckDry(options.dry));
   RETURN_IF_ERROR(BadWords::Check(options.bad_words));
   for (const int32_t token : options.allowed_tokens) {
     if (token >= 0 && token < vocabulary_size) continue;
-    return InvalidArgument("allowed_token_ids: token {} is not in the vocabulary of {}", token, vocabulary_size);
+    return InvalidField("allowed_token_ids", "token {} is not in the vocabulary of {}", token, vocabulary_size);
   }
   for (const auto& [token, bias] : options.logit_bias) {
     if (token < 0 || token >= vocabulary_size) {
-      return InvalidArgument("logit_bias: token {} is not in the vocabulary of {}", token, vocabulary_size);
+      return InvalidField("logit_bias", "token {} is not in the vocabulary of {}", token, vocabulary_size);
     }
     if (!(bias >= -100 && bias <= 100)) {
-      return InvalidArgument("logit_bias: {} of token {} is not in [-100, 100]", bias, token);
+      return InvalidField("logit_bias", "{} of token {} is not in [-100, 100]", bias, token);
     }
   }
   return absl::OkStatus();

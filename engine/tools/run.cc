@@ -154,7 +154,7 @@ absl::Status Run(const Options& options) {
     Print("{}", Printable(piece));
     std::fflush(stdout);
   }));
-  if (!end.error.empty()) return Internal("{}", end.error);
+  RETURN_IF_ERROR(end.error);
   Report(options, text, end);
   return absl::OkStatus();
 }

@@ -2,7 +2,7 @@
 // worker.
 //
 //   names.messages.push_back("messages[1].content[0]");   // of prompt.messages(0)
-//   return names.Rename(status);   // "chat.messages[0].content: ..." -> "messages[1].content[0].content: ..."
+//   names.NameOf("chat.messages[0].content") == "messages[1].content[0].content"
 #pragma once
 
 #include <string>
@@ -19,7 +19,9 @@ struct ClientNames {
   // Of the field that binds the answer's form; empty: there is none.
   std::string_view constraint;
 
-  // The same status with the field at the start of its message as the client calls it.
+  // What the client calls a field of the contract; itself where it has no name for it.
+  std::string NameOf(std::string_view field) const;
+  // The same status with the field at fault as the client calls it.
   absl::Status Rename(const absl::Status& status) const;
 };
 

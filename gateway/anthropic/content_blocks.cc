@@ -21,12 +21,13 @@ void AddLine(std::string_view text, std::string& content) {
 
 absl::StatusOr<std::string> Required(Fields& fields, std::string_view name, size_t most) {
   ASSIGN_OR_RETURN(auto text, fields.String(name, most));
-  if (!text) return InvalidArgument("{}: is missing", fields.PathOf(name));
+  if (!text) return InvalidField(fields.PathOf(name), "is missing");
   return *std::move(text);
 }
 
 absl::Status WrongType(const std::string& path, std::string_view type, std::string_view expected) {
-  return InvalidArgument("{}.type: '{}' is not supported, expected {}", path, ValidText(type, 64), expected);
+  return InvalidField(fmt::format("{}.type", path), "'{}' is not supported, expected {}", ValidText(type, 64),
+                      expected);
 }
 
 absl::Status ReadTextBlock(Fields& block, std::string& content) {
@@ -45,11 +46,11 @@ absl::Status ForEachBlock(const Fields& parent, const json::value& content, cons
     block.Ignore("type");
     return read(block, "text", path);
   }
-  if (!content.is_array()) return InvalidArgument("{}: {} is not a string or an array of blocks", path, Shown(content));
+  if (!content.is_array()) return InvalidField(path, "{} is not a string or an array of blocks", Shown(content));
   size_t index = 0;
   for (const json::value& value : content.get_array()) {
     const std::string place = fmt::format("{}[{}]", path, index++);
-    if (!value.is_object()) return InvalidArgument("{}: {} is not an object", place, Shown(value));
+    if (!value.is_object()) return InvalidField(place, "{} is not an object", Shown(value));
     Fields block = parent.Within(value.get_object(), place);
     ASSIGN_OR_RETURN(const std::string type, Required(block, "type", 64));
     RETURN_IF_ERROR(ReadCacheControl(block));
@@ -91,7 +92,7 @@ absl::Status ReadUserTurn(const Fields& turn, const json::value& content, const 
                                  return ReadTextBlock(block, *user->mutable_content());
                                }));
   if (conversation.places.size() == before) {
-    return InvalidArgument("{}.content: is empty, expected at least one block", path);
+    return InvalidField(fmt::format("{}.content", path), "is empty, expected at least one block");
   }
   return absl::OkStatus();
 }
@@ -100,7 +101,7 @@ absl::Status ReadToolUse(Fields& block, json::array& calls) {
   ASSIGN_OR_RETURN(const std::string id, Required(block, "id", kMaxNameBytes));
   ASSIGN_OR_RETURN(const std::string name, Required(block, "name", kMaxNameBytes));
   ASSIGN_OR_RETURN(const auto input, block.Object("input"));
-  if (!input) return InvalidArgument("{}: is missing", block.PathOf("input"));
+  if (!input) return InvalidField(block.PathOf("input"), "is missing");
   json::object function{{"name", name}, {"arguments", json::serialize(*input)}};
   calls.push_back(json::object{{"id", id}, {"type", "function"}, {"function", std::move(function)}});
   return absl::OkStatus();
@@ -130,15 +131,15 @@ absl::Status ReadAssistantTurn(const Fields& turn, const json::value& content, c
 
 absl::Status ReadTurn(const Fields& parent, const json::value& value, const std::string& path,
                       Conversation& conversation) {
-  if (!value.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(value));
+  if (!value.is_object()) return InvalidField(path, "{} is not an object", Shown(value));
   Fields turn = parent.Within(value.get_object(), path);
   ASSIGN_OR_RETURN(const std::string role, Required(turn, "role", 64));
   const json::value* content = turn.Raw("content");
-  if (content == nullptr) return InvalidArgument("{}.content: is missing", path);
+  if (content == nullptr) return InvalidField(fmt::format("{}.content", path), "is missing");
   if (role == "user") return ReadUserTurn(turn, *content, path, conversation);
   if (role == "assistant") return ReadAssistantTurn(turn, *content, path, conversation.Add(path, role));
   if (role != "system") {
-    return InvalidArgument("{}.role: '{}' is not user, assistant or system", path, ValidText(role, 64));
+    return InvalidField(fmt::format("{}.role", path), "'{}' is not user, assistant or system", ValidText(role, 64));
   }
   return ReadTexts(turn, *content, path + ".content", *conversation.Add(path, role).mutable_content());
 }
@@ -150,9 +151,9 @@ absl::Status ReadCacheControl(Fields& fields) {
   if (!control) return absl::OkStatus();
   Fields inner = fields.Within(*std::move(control), fields.PathOf("cache_control"));
   ASSIGN_OR_RETURN(const auto type, inner.String("type", 64));
-  if (type.value_or("") != "ephemeral") return InvalidArgument("{}: expected ephemeral", inner.PathOf("type"));
+  if (type.value_or("") != "ephemeral") return InvalidField(inner.PathOf("type"), "expected ephemeral");
   ASSIGN_OR_RETURN(const auto ttl, inner.String("ttl", 16));
-  if (ttl && *ttl != "5m" && *ttl != "1h") return InvalidArgument("{}: expected 5m or 1h", inner.PathOf("ttl"));
+  if (ttl && *ttl != "5m" && *ttl != "1h") return InvalidField(inner.PathOf("ttl"), "expected 5m or 1h");
   return absl::OkStatus();
 }
 
@@ -175,17 +176,16 @@ absl::Status ReadSystem(Fields& fields, Conversation& conversation) {
 
 absl::Status ReadTurns(Fields& fields, Conversation& conversation) {
   const json::value* messages = fields.Raw("messages");
-  if (messages == nullptr) return InvalidArgument("messages: is missing");
-  if (!messages->is_array()) return InvalidArgument("messages: {} is not an array", Shown(*messages));
+  if (messages == nullptr) return InvalidField("messages", "is missing");
+  if (!messages->is_array()) return InvalidField("messages", "{} is not an array", Shown(*messages));
   const json::array& turns = messages->get_array();
-  if (turns.empty()) return InvalidArgument("messages: is empty, expected at least one message");
+  if (turns.empty()) return InvalidField("messages", "is empty, expected at least one message");
   for (size_t i = 0; i < turns.size(); ++i) {
     RETURN_IF_ERROR(ReadTurn(fields, turns[i], fmt::format("messages[{}]", i), conversation));
   }
   if (conversation.prompt.messages().rbegin()->role() == "assistant") {
-    return InvalidArgument(
-        "messages[{}].role: the last turn is the assistant's, which cannot be continued, expected one of the user",
-        turns.size() - 1);
+    return InvalidField(fmt::format("messages[{}].role", turns.size() - 1),
+                        "the last turn is the assistant's, which cannot be continued, expected one of the user");
   }
   return absl::OkStatus();
 }

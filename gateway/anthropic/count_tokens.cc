@@ -7,6 +7,7 @@
 #include "gateway/anthropic/endpoints.h"
 #include "gateway/anthropic/messages_request.h"
 #include "gateway/anthropic/version.h"
+#include "gateway/api/field_names.h"
 #include "gateway/api/respond.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/serving/parse_body.h"
@@ -34,9 +35,8 @@ Task<void> ServeCountTokens(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<v1::ValidateResponse> valid = co_await CallModel<v1::ValidateResponse>(
       serving.upstream, MakeModelCall(exchange, *model, request, deadline), exchange.executor(), start);
   if (!valid.ok()) co_return co_await RespondError(exchange, messages->names.Rename(valid.status()));
-  for (const std::string& warning : valid->warnings()) {
-    const absl::Status named = messages->names.Rename(absl::InvalidArgumentError(warning));
-    messages->warnings.push_back(ValidText(MessageOf(named)));
+  for (const v1::Warning& warning : valid->warnings()) {
+    messages->warnings.push_back(ShownWarning(warning, messages->names.NameOf(warning.field())));
   }
   boost::json::object body{{"input_tokens", valid->prompt_tokens()}};
   if (!messages->warnings.empty()) body["warnings"] = boost::json::value_from(messages->warnings);

@@ -6,6 +6,7 @@
 
 #include "config/base/json_string.h"
 #include "config/base/status.h"
+#include "gateway/api/field_names.h"
 #include "gateway/json/partial_json.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/serving/errors.h"
@@ -42,9 +43,8 @@ absl::Status MessageAnswer::Add(uint32_t, const v1::GenerateEvent& event, std::s
     fingerprint_ = accepted.fingerprint();
     prompt_tokens_ = accepted.prompt_tokens();
     if (!accepted.model().empty()) options_.model = accepted.model();
-    for (const std::string& warning : accepted.warnings()) {
-      const absl::Status named = WithClientNames(absl::InvalidArgumentError(warning));
-      options_.warnings.push_back(ValidText(MessageOf(named)));
+    for (const v1::Warning& warning : accepted.warnings()) {
+      options_.warnings.push_back(ShownWarning(warning, options_.names.NameOf(warning.field())));
     }
     if (stream != nullptr) AppendEvent("message_start", {{"message", Message()}}, *stream);
   } else if (event.has_delta()) {

@@ -343,7 +343,10 @@ TEST(MessageAnswer, WarnsWithTheClientsNames) {
   v1::GenerateEvent accepted = Accepted();
   json::array expected = {"unknown field 'x' was ignored"};
   for (const auto& [ours, theirs] : cases) {
-    accepted.mutable_accepted()->add_warnings(ours);
+    const std::string_view line = ours;
+    v1::Warning& warning = *accepted.mutable_accepted()->add_warnings();
+    warning.set_field(std::string(line.substr(0, line.find(": "))));
+    warning.set_text(std::string(line.substr(line.find(": ") + 2)));
     expected.emplace_back(theirs);
   }
   const std::vector<v1::GenerateEvent> events = {accepted, Text("a"), Finished(v1::Finished::REASON_STOP)};
@@ -353,13 +356,14 @@ TEST(MessageAnswer, WarnsWithTheClientsNames) {
 
 TEST(MessageAnswer, FailsAsItsChoiceDid) {
   v1::GenerateEvent failed = Finished(v1::Finished::REASON_ERROR);
-  failed.mutable_finished()->set_error("stop: bad");
+  failed.mutable_finished()->set_error("bad");
+  failed.mutable_finished()->set_error_field("stop");
   failed.mutable_finished()->set_error_code(3);
   MessageAnswer answer(Options());
   std::string stream;
   const absl::Status status = answer.Add(0, failed, &stream);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(answer.WithClientNames(status).message(), "stop_sequences: bad");
+  EXPECT_EQ(MessageOf(answer.WithClientNames(status)), "stop_sequences: bad");
   EXPECT_EQ(stream, "");
 }
 

@@ -22,21 +22,21 @@ constexpr size_t kMaxNameBytes = 256;
 
 // A tool of the client to OpenAI's form, which the contract has. Tools that Anthropic's servers run are refused.
 absl::StatusOr<json::object> ReadTool(const Fields& parent, const json::value& value, const std::string& path) {
-  if (!value.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(value));
+  if (!value.is_object()) return InvalidField(path, "{} is not an object", Shown(value));
   Fields fields = parent.Within(value.get_object(), path);
   ASSIGN_OR_RETURN(const auto type, fields.String("type", 64));
   if (type.value_or("custom") != "custom") {
-    return InvalidArgument("{}.type: '{}' is not supported, expected custom", path, ValidText(*type, 64));
+    return InvalidField(fmt::format("{}.type", path), "'{}' is not supported, expected custom", ValidText(*type, 64));
   }
   RETURN_IF_ERROR(ReadCacheControl(fields));
   json::object function;
   ASSIGN_OR_RETURN(const auto name, fields.String("name", kMaxNameBytes));
-  if (!name || name->empty()) return InvalidArgument("{}.name: is missing", path);
+  if (!name || name->empty()) return InvalidField(fmt::format("{}.name", path), "is missing");
   function["name"] = *name;
   ASSIGN_OR_RETURN(const auto description, fields.String("description", kMaxTextBytes));
   if (description) function["description"] = *description;
   ASSIGN_OR_RETURN(auto schema, fields.Object("input_schema"));
-  if (!schema) return InvalidArgument("{}.input_schema: is missing", path);
+  if (!schema) return InvalidField(fmt::format("{}.input_schema", path), "is missing");
   function["parameters"] = *std::move(schema);
   ASSIGN_OR_RETURN(const auto strict, fields.Boolean("strict"));
   if (strict) function["strict"] = *strict;
@@ -46,7 +46,7 @@ absl::StatusOr<json::object> ReadTool(const Fields& parent, const json::value& v
 absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
   const json::value* tools = fields.Raw("tools");
   if (tools == nullptr) return absl::OkStatus();
-  if (!tools->is_array()) return InvalidArgument("tools: {} is not an array", Shown(*tools));
+  if (!tools->is_array()) return InvalidField("tools", "{} is not an array", Shown(*tools));
   json::array functions;
   for (const json::value& tool : tools->get_array()) {
     ASSIGN_OR_RETURN(json::object function, ReadTool(fields, tool, fmt::format("tools[{}]", functions.size())));
@@ -62,10 +62,10 @@ absl::Status ReadToolChoice(Fields& fields, v1::ChatPrompt& prompt) {
   if (!choice) return absl::OkStatus();
   Fields inner = fields.Within(*std::move(choice), "tool_choice");
   ASSIGN_OR_RETURN(const auto type, inner.String("type", 64));
-  if (prompt.tools_json().empty() && type.value_or("") != "none") return InvalidArgument("tool_choice: needs tools");
+  if (prompt.tools_json().empty() && type.value_or("") != "none") return InvalidField("tool_choice", "needs tools");
   if (type == "tool") {
     ASSIGN_OR_RETURN(const auto name, inner.String("name", kMaxNameBytes));
-    if (!name || name->empty()) return InvalidArgument("tool_choice.name: is missing");
+    if (!name || name->empty()) return InvalidField("tool_choice.name", "is missing");
     json::object function{{"name", *name}};
     prompt.set_tool_choice_json(json::serialize(json::object{{"type", "function"}, {"function", std::move(function)}}));
   } else if (type == "auto" || type == "none") {
@@ -73,7 +73,7 @@ absl::Status ReadToolChoice(Fields& fields, v1::ChatPrompt& prompt) {
   } else if (type == "any") {
     prompt.set_tool_choice_json(R"("required")");
   } else {
-    return InvalidArgument("tool_choice.type: expected auto, any, tool or none");
+    return InvalidField("tool_choice.type", "expected auto, any, tool or none");
   }
   ASSIGN_OR_RETURN(const auto one_call, inner.Boolean("disable_parallel_tool_use"));
   prompt.set_parallel_tool_calls(!one_call.value_or(false));
@@ -88,15 +88,15 @@ absl::Status ReadThinking(Fields& fields, json::object& arguments, MessagesReque
   Fields inner = fields.Within(*std::move(thinking), "thinking");
   ASSIGN_OR_RETURN(const auto type, inner.String("type", 64));
   if (type != "enabled" && type != "adaptive" && type != "disabled") {
-    return InvalidArgument("thinking.type: expected enabled, adaptive or disabled");
+    return InvalidField("thinking.type", "expected enabled, adaptive or disabled");
   }
   ASSIGN_OR_RETURN(const auto budget, inner.Integer("budget_tokens", 1024, kMaxInt32));
-  if (type == "enabled" && !budget) return InvalidArgument("thinking.budget_tokens: is missing");
-  if (type != "enabled" && budget) return InvalidArgument("thinking.budget_tokens: needs type enabled");
+  if (type == "enabled" && !budget) return InvalidField("thinking.budget_tokens", "is missing");
+  if (type != "enabled" && budget) return InvalidField("thinking.budget_tokens", "needs type enabled");
   if (budget) messages.warnings.emplace_back("thinking.budget_tokens: is not kept, max_tokens alone bounds the answer");
   ASSIGN_OR_RETURN(const auto display, inner.String("display", 64));
   if (display && *display != "summarized" && *display != "omitted") {
-    return InvalidArgument("thinking.display: '{}' is not summarized or omitted", ValidText(*display, 64));
+    return InvalidField("thinking.display", "'{}' is not summarized or omitted", ValidText(*display, 64));
   }
   messages.omits_thinking = display == "omitted";
   for (const char* name : {"enable_thinking", "thinking"}) arguments[name] = *type != "disabled";
@@ -109,9 +109,9 @@ absl::StatusOr<std::string> ReadFormat(Fields& parent, std::string_view name) {
   if (!format) return "";
   Fields fields = parent.Within(*std::move(format), parent.PathOf(name));
   ASSIGN_OR_RETURN(const auto type, fields.String("type", 64));
-  if (type.value_or("") != "json_schema") return InvalidArgument("{}: expected json_schema", fields.PathOf("type"));
+  if (type.value_or("") != "json_schema") return InvalidField(fields.PathOf("type"), "expected json_schema");
   ASSIGN_OR_RETURN(const auto schema, fields.Object("schema"));
-  if (!schema) return InvalidArgument("{}: is missing", fields.PathOf("schema"));
+  if (!schema) return InvalidField(fields.PathOf("schema"), "is missing");
   return json::serialize(*schema);
 }
 
@@ -126,7 +126,7 @@ absl::Status ReadOutputConfig(Fields& fields, json::object& arguments, MessagesR
     if (effort) arguments["reasoning_effort"] = *effort;
     ASSIGN_OR_RETURN(std::string newer, ReadFormat(inner, "format"));
     if (!newer.empty() && !schema.empty()) {
-      return InvalidArgument("output_format: only one of this and output_config.format can be given");
+      return InvalidField("output_format", "only one of this and output_config.format can be given");
     }
     if (!newer.empty()) messages.names.constraint = "output_config.format";
     if (!newer.empty()) schema = std::move(newer);
@@ -148,13 +148,13 @@ absl::Status ReadMetadata(Fields& fields, MessagesRequest& messages) {
 absl::Status ReadAnswerFields(Fields& fields, MessagesRequest& messages) {
   v1::GenerateRequest& request = messages.generate;
   ASSIGN_OR_RETURN(const auto most, fields.Integer("max_tokens", 0, kMaxInt32));
-  if (!most) return InvalidArgument("max_tokens: is missing");
+  if (!most) return InvalidField("max_tokens", "is missing");
   request.mutable_limits()->set_max_tokens(static_cast<uint32_t>(*most));
   ASSIGN_OR_RETURN(const auto stops, fields.Strings("stop_sequences", 16, 256));
   request.mutable_stop()->Add(stops.begin(), stops.end());
   ASSIGN_OR_RETURN(const auto tier, fields.String("service_tier", 64));
   if (tier && *tier != "auto" && *tier != "standard_only") {
-    return InvalidArgument("service_tier: expected auto or standard_only");
+    return InvalidField("service_tier", "expected auto or standard_only");
   }
   RETURN_IF_ERROR(ReadMetadata(fields, messages));
   ASSIGN_OR_RETURN(const auto stream, fields.Boolean("stream"));

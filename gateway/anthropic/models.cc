@@ -42,7 +42,7 @@ absl::StatusOr<Page> ReadPage(std::string_view query) {
       const auto parsed = std::from_chars(value.data(), value.data() + value.size(), page.limit);
       const bool whole = parsed.ec == std::errc() && parsed.ptr == value.data() + value.size();
       if (!whole || page.limit < 1 || page.limit > kMost) {
-        return InvalidArgument("limit: '{}' is not an integer in 1..{}", ValidText(value, 64), kMost);
+        return InvalidField("limit", "'{}' is not an integer in 1..{}", ValidText(value, 64), kMost);
       }
     } else if (name == "after_id") {
       page.after = value;
@@ -53,7 +53,7 @@ absl::StatusOr<Page> ReadPage(std::string_view query) {
     }
   }
   if (!page.after.empty() && !page.before.empty()) {
-    return InvalidArgument("before_id: only one of this and after_id can be given");
+    return InvalidField("before_id", "only one of this and after_id can be given");
   }
   return page;
 }
@@ -71,8 +71,7 @@ absl::StatusOr<Slice> SliceOf(const std::vector<const ModelRoute*>& all, const P
   if (!edge.empty()) {
     place = std::find_if(all.begin(), all.end(), [&](const ModelRoute* route) { return route->model == edge; });
     if (place == all.end()) {
-      return InvalidArgument("{}: the model '{}' does not exist", backwards ? "before_id" : "after_id",
-                             ValidText(edge, 128));
+      return InvalidField(backwards ? "before_id" : "after_id", "the model '{}' does not exist", ValidText(edge, 128));
     }
     if (!backwards) ++place;
   }

@@ -26,8 +26,8 @@ absl::StatusOr<std::vector<std::string>> ReadVersion(const Request& request) {
   const std::string_view version = request.Header("anthropic-version");
   if (version.empty() || version == kOldest || version == kNewest) return warnings;
   if (!IsDate(version) || version < kOldest) {
-    return InvalidArgument("anthropic-version: '{}' is not supported, expected {} or {}", ValidText(version, 64),
-                           kOldest, kNewest);
+    return InvalidField("anthropic-version", "'{}' is not supported, expected {} or {}", ValidText(version, 64),
+                        kOldest, kNewest);
   }
   warnings.push_back(fmt::format("anthropic-version: {} is not known, the answer is one of {}", version, kNewest));
   return warnings;

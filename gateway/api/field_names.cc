@@ -1,27 +1,39 @@
 #include "gateway/api/field_names.h"
 
 #include "config/base/status.h"
-#include "config/base/status_details.h"
+#include "config/base/warning.h"
+#include "gateway/json/valid_text.h"
+#include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
 
-absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names) {
-  const std::string_view message = MessageOf(status);
+std::string ClientName(std::string_view field, std::span<const FieldName> names) {
   for (const FieldName& name : names) {
-    if (!message.starts_with(name.ours) || message.size() == name.ours.size()) continue;
-    const std::string_view rest = message.substr(name.ours.size());
-    if (rest.front() != '.' && rest.front() != '[' && !rest.starts_with(": ")) continue;
-    return WithDetailsOf(status, absl::Status(status.code(), fmt::format("{}{}", name.theirs, rest)));
+    if (!field.starts_with(name.ours)) continue;
+    const std::string_view rest = field.substr(name.ours.size());
+    if (rest.empty() || rest.front() == '.' || rest.front() == '[') return fmt::format("{}{}", name.theirs, rest);
   }
-  return status;
+  return std::string(field);
 }
 
-absl::Status WithConstraintName(const absl::Status& status, std::string_view name) {
-  if (name.empty()) return status;
+absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names) {
+  return WithField(status, ClientName(FieldOf(status), names));
+}
+
+std::string ShownWarning(const v1::Warning& warning, std::string_view field) {
+  return ValidText(ToString({.field = std::string(field), .text = warning.text()}));
+}
+
+std::string ConstraintName(std::string_view field, std::string_view name) {
+  if (name.empty()) return std::string(field);
   const FieldName names[] = {{"constraint.json_schema", name}, {"constraint.regex", name},
                              {"constraint.grammar", name},     {"constraint.choice", name},
                              {"constraint.json_object", name}, {"constraint", name}};
-  return WithFieldNames(status, names);
+  return ClientName(field, names);
+}
+
+absl::Status WithConstraintName(const absl::Status& status, std::string_view name) {
+  return WithField(status, ConstraintName(FieldOf(status), name));
 }
 
 }  // namespace inferd::gateway

@@ -5,9 +5,14 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+
+namespace inferd::v1 {
+class Warning;
+}
 
 namespace inferd::gateway {
 
@@ -16,10 +21,16 @@ struct FieldName {
   std::string_view ours;
   std::string_view theirs;
 };
-// The same status with the field at the start of its message as the client calls it: the first that fits, whole or up
-// to a dot or bracket.
+// What the client calls `field`: by the first name that fits, whole or up to a dot or bracket; itself if none does.
+std::string ClientName(std::string_view field, std::span<const FieldName> names);
+// The same for the field that binds the output's form, whichever it was; `name` empty: itself.
+std::string ConstraintName(std::string_view field, std::string_view name);
+
+// A worker's warning as the client is shown it, about the field of this name.
+std::string ShownWarning(const v1::Warning& warning, std::string_view field);
+
+// The same status with the field at fault as the client calls it.
 absl::Status WithFieldNames(const absl::Status& status, std::span<const FieldName> names);
-// The same for the field that binds the output's form, whichever it was; empty: none.
 absl::Status WithConstraintName(const absl::Status& status, std::string_view name);
 
 }  // namespace inferd::gateway

@@ -11,7 +11,7 @@ absl::StatusOr<v1::Priority> ReadPriority(Fields& fields) {
   if (*priority == "normal") return v1::PRIORITY_NORMAL;
   if (*priority == "low") return v1::PRIORITY_LOW;
   if (*priority == "batch") return v1::PRIORITY_BATCH;
-  return InvalidArgument("priority: '{}' is not high, normal, low or batch", *priority);
+  return InvalidField("priority", "'{}' is not high, normal, low or batch", *priority);
 }
 
 }  // namespace inferd::gateway

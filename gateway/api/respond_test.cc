@@ -16,20 +16,20 @@ namespace {
 TEST(FieldNames, CallFieldsAsTheClientDoes) {
   static constexpr FieldName kNames[] = {{"chat.messages", "messages"}, {"chat", "messages"}, {"inputs", "input"}};
   const std::pair<const char*, const char*> cases[] = {
-      {"chat.messages[3].role: bad", "messages[3].role: bad"},
-      {"chat: the template", "messages: the template"},
-      {"inputs[1]: bad", "input[1]: bad"},
-      {"inputs: bad", "input: bad"},
-      {"inputs_or_so: bad", "inputs_or_so: bad"},
-      {"no inputs: bad", "no inputs: bad"},
-      {"inputs", "inputs"},
+      {"chat.messages[3].role", "messages[3].role"},
+      {"chat", "messages"},
+      {"inputs[1]", "input[1]"},
+      {"inputs", "input"},
+      {"inputs_or_so", "inputs_or_so"},
+      {"no inputs", "no inputs"},
       {"", ""},
   };
   for (const auto& [ours, theirs] : cases) {
-    absl::Status status = absl::UnavailableError(ours);
+    absl::Status status = AtField(ours, absl::UnavailableError("inputs: bad"));
     SetRetryAfter(status, 7);
     const absl::Status renamed = WithFieldNames(status, kNames);
-    EXPECT_EQ(renamed.message(), theirs);
+    EXPECT_EQ(FieldOf(renamed), theirs);
+    EXPECT_EQ(TextOf(renamed), "inputs: bad");
     EXPECT_EQ(renamed.code(), status.code());
     EXPECT_EQ(RetryAfterSeconds(renamed), 7);
   }
@@ -49,8 +49,7 @@ TEST(Respond, SayWhenToComeBack) {
 }
 
 TEST(Respond, HaveTheShapeThatClientsRead) {
-  auto body = boost::json::parse(
-      OpenAiForm().error_body(ToApiError(absl::InvalidArgumentError("n: \"x\" is not an integer")), ""));
+  auto body = boost::json::parse(OpenAiForm().error_body(ToApiError(InvalidField("n", "\"x\" is not an integer")), ""));
   EXPECT_EQ(body, (boost::json::value{{"error",
                                        {{"message", "n: \"x\" is not an integer"},
                                         {"type", "invalid_request_error"},

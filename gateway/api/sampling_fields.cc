@@ -23,8 +23,8 @@ absl::Status ReadRepeatPenalty(Fields& fields, v1::Sampling& sampling) {
   ASSIGN_OR_RETURN(auto repeat, fields.Number("repeat_penalty", kPenalty));
   ASSIGN_OR_RETURN(auto repetition, fields.Number("repetition_penalty", kPenalty));
   if (repeat && repetition && *repeat != *repetition) {
-    return InvalidArgument("repetition_penalty: {} is not repeat_penalty, which is {}, and both mean the same",
-                           *repetition, *repeat);
+    return InvalidField("repetition_penalty", "{} is not repeat_penalty, which is {}, and both mean the same",
+                        *repetition, *repeat);
   }
   ASSIGN_OR_RETURN(auto last_n, fields.Integer("repeat_last_n", -1, kMaxInt32));
   if (!repeat && repetition && !last_n) last_n = -1;
@@ -86,17 +86,17 @@ absl::Status ReadMoreSamplers(Fields& fields, v1::Sampling& sampling) {
 absl::Status ReadLogitBias(Fields& fields, v1::Sampling& sampling) {
   ASSIGN_OR_RETURN(auto bias, fields.Object("logit_bias"));
   if (!bias) return absl::OkStatus();
-  if (bias->size() > kMaxLogitBias) return InvalidArgument("logit_bias: more than {} tokens", kMaxLogitBias);
+  if (bias->size() > kMaxLogitBias) return InvalidField("logit_bias", "more than {} tokens", kMaxLogitBias);
   for (const auto& [key, value] : *bias) {
     int32_t id = -1;
     auto parsed = std::from_chars(key.data(), key.data() + key.size(), id);
     // One spelling for each token: "7" and "07" would be two values of it.
     if (parsed.ec != std::errc() || key != std::to_string(id) || id < 0) {
-      return InvalidArgument("logit_bias: the key '{}' is not a token id", ValidText({key.data(), key.size()}, 32));
+      return InvalidField("logit_bias", "the key '{}' is not a token id", ValidText({key.data(), key.size()}, 32));
     }
     double number = value.is_number() ? value.to_number<double>() : std::nan("");
     if (!(number >= -100 && number <= 100)) {
-      return InvalidArgument("logit_bias: {} of token {} is not a number in [-100, 100]", Shown(value), id);
+      return InvalidField("logit_bias", "{} of token {} is not a number in [-100, 100]", Shown(value), id);
     }
     (*sampling.mutable_logit_bias())[id] = static_cast<float>(number);
   }
@@ -114,10 +114,10 @@ absl::Status ReadSamplingFields(Fields& fields, v1::Sampling& sampling) {
 absl::Status ReadTokenIds(Fields& fields, std::string_view name, google::protobuf::RepeatedField<int32_t>& ids) {
   const json::value* value = fields.Raw(name);
   if (value == nullptr) return absl::OkStatus();
-  if (!value->is_array()) return InvalidArgument("{}: {} is not an array of token ids", name, Shown(*value));
+  if (!value->is_array()) return InvalidField(name, "{} is not an array of token ids", Shown(*value));
   for (const json::value& element : value->get_array()) {
     const std::optional<int64_t> id = element.is_number() ? AsInteger(element) : std::nullopt;
-    if (!id || *id < 0 || *id > kMaxInt32) return InvalidArgument("{}: {} is not a token id", name, Shown(element));
+    if (!id || *id < 0 || *id > kMaxInt32) return InvalidField(name, "{} is not a token id", Shown(element));
     ids.Add(static_cast<int32_t>(*id));
   }
   return absl::OkStatus();
@@ -131,7 +131,7 @@ absl::Status ReadSeed(Fields& fields, v1::GenerateRequest& request) {
     return absl::OkStatus();
   }
   std::optional<int64_t> number = AsInteger(*seed);
-  if (!number) return InvalidArgument("seed: {} is not an integer of 64 bits", Shown(*seed));
+  if (!number) return InvalidField("seed", "{} is not an integer of 64 bits", Shown(*seed));
   if (*number >= 0) request.set_seed(static_cast<uint64_t>(*number));
   return absl::OkStatus();
 }

@@ -4,7 +4,7 @@
 
 #include "gateway/api/respond.h"
 #include "gateway/auth/access.h"
-#include "gateway/routing/generation_set.h"
+#include "gateway/calls/generation_set.h"
 #include "gateway/serving/token_times.h"
 
 namespace inferd::gateway {

@@ -6,9 +6,9 @@
 #include <boost/asio/post.hpp>
 
 #include "config/base/status.h"
+#include "gateway/calls/generation_set.h"
+#include "gateway/calls/resume_record.h"
 #include "gateway/grpc/grpc_request.h"
-#include "gateway/routing/generation_set.h"
-#include "gateway/routing/resume_record.h"
 #include "gateway/serving/token_times.h"
 #include "proto/deadline.h"
 
@@ -104,6 +104,7 @@ absl::Status GenerateReactor::Read(State& state) {
 void GenerateReactor::HideInternals(v1::Finished& finished, GrpcRequest& call) {
   if (absl::Status error = ErrorOf(finished); absl::IsInternal(error)) {
     finished.set_error(NoteError(error, call.served()).message);
+    finished.clear_error_field();
   }
 }
 

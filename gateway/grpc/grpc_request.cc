@@ -68,6 +68,7 @@ grpc::Status GrpcRequest::End(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   context_.AddTrailingMetadata("x-request-id", served_.request_id);
   if (!error.code.empty()) context_.AddTrailingMetadata(kErrorCode, error.code);
+  if (const std::string field = FieldOf(status); !field.empty()) context_.AddTrailingMetadata(kErrorField, field);
   if (error.retry_after_seconds > 0) {
     context_.AddTrailingMetadata("grpc-retry-pushback-ms", fmt::to_string(error.retry_after_seconds * 1000));
   }

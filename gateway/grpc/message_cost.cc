@@ -79,9 +79,9 @@ class Walk {
   absl::Status Add(uint64_t bytes, const std::string& path) {
     cost_ += bytes;
     if (cost_ <= most_) return absl::OkStatus();
-    return InvalidArgument(
-        "{}: up to here the message takes more than {} bytes of memory, which is too much for its size",
-        path.empty() ? "unknown fields" : path, most_);
+    return AtField(path, InvalidArgument("up to here the message takes more than {} bytes of memory, which is too much "
+                                         "for its size",
+                                         most_));
   }
 
   // Up to the stream's limit. `path`: names of the fields that lead here, with dots.
@@ -146,7 +146,7 @@ class Walk {
       return input_.Skip(static_cast<int>(size)) ? absl::OkStatus() : Malformed();
     }
     if (!input_.ReadString(&text_, static_cast<int>(size))) return Malformed();
-    return IsUtf8(text_) ? absl::OkStatus() : InvalidArgument("{}: is not valid UTF-8", path);
+    return IsUtf8(text_) ? absl::OkStatus() : InvalidField(path, "is not valid UTF-8");
   }
 
   absl::Status Packed(const FieldDescriptor& field, uint32_t size, const std::string& path) {

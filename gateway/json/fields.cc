@@ -62,7 +62,7 @@ Fields Fields::Within(json::object object, std::string_view path) const {
 }
 
 absl::Status Fields::WrongType(std::string_view name, const json::value& value, std::string_view expected) const {
-  return InvalidArgument("{}: {} is not {}", PathOf(name), Shown(value), expected);
+  return InvalidField(PathOf(name), "{} is not {}", Shown(value), expected);
 }
 
 const json::value* Fields::Raw(std::string_view name) {
@@ -85,8 +85,8 @@ absl::StatusOr<std::optional<double>> Fields::Number(std::string_view name, Boun
   bool within = number >= bounds.least && number <= bounds.most && number > bounds.above;
   if (!within) {
     bool open = bounds.above >= bounds.least;
-    return InvalidArgument("{}: {} is not in {}{}, {}]", PathOf(name), Shown(*value), open ? "(" : "[",
-                           open ? bounds.above : bounds.least, bounds.most);
+    return InvalidField(PathOf(name), "{} is not in {}{}, {}]", Shown(*value), open ? "(" : "[",
+                        open ? bounds.above : bounds.least, bounds.most);
   }
   return number;
 }
@@ -97,7 +97,7 @@ absl::StatusOr<std::optional<int64_t>> Fields::Integer(std::string_view name, in
   if (!value->is_number()) return WrongType(name, *value, "an integer");
   std::optional<int64_t> number = AsInteger(*value);
   if (!number || *number < least || *number > most) {
-    return InvalidArgument("{}: {} is not an integer in {}..{}", PathOf(name), Shown(*value), least, most);
+    return InvalidField(PathOf(name), "{} is not an integer in {}..{}", Shown(*value), least, most);
   }
   return number;
 }
@@ -115,7 +115,7 @@ absl::StatusOr<std::optional<std::string>> Fields::String(std::string_view name,
   if (!value->is_string()) return WrongType(name, *value, "a string");
   const json::string& text = value->get_string();
   if (text.size() > most) {
-    return InvalidArgument("{}: {} bytes are more than the {} allowed", PathOf(name), text.size(), most);
+    return InvalidField(PathOf(name), "{} bytes are more than the {} allowed", text.size(), most);
   }
   return std::string(text.data(), text.size());
 }
@@ -127,13 +127,13 @@ absl::StatusOr<std::vector<std::string>> Fields::Strings(std::string_view name, 
   if (!value->is_array()) return WrongType(name, *value, "an array of strings");
   const json::array& array = value->get_array();
   if (array.size() > most) {
-    return InvalidArgument("{}: {} texts are more than the {} allowed", PathOf(name), array.size(), most);
+    return InvalidField(PathOf(name), "{} texts are more than the {} allowed", array.size(), most);
   }
   for (const json::value& element : array) {
     if (!element.is_string()) return WrongType(name, element, "a string");
     const json::string& text = element.get_string();
     if (text.empty() || text.size() > most_bytes) {
-      return InvalidArgument("{}: a text of {} bytes, expected 1..{}", PathOf(name), text.size(), most_bytes);
+      return InvalidField(PathOf(name), "a text of {} bytes, expected 1..{}", text.size(), most_bytes);
     }
     texts.emplace_back(text.data(), text.size());
   }

@@ -9,11 +9,11 @@
 
 #include "config/api_keys.h"
 #include "config/base/log.h"
+#include "gateway/calls/unary_call.h"
 #include "gateway/metrics/family_set.h"
 #include "gateway/metrics/process_metrics.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"
-#include "gateway/routing/unary_call.h"
 #include "gateway/routing/upstream.h"
 #include "gateway/routing/worker_pool.h"
 #include "gateway/serving/gateway_metrics.h"

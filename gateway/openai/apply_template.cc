@@ -30,9 +30,8 @@ Task<void> ServeApplyTemplate(const Serving& serving, Exchange& exchange) {
   absl::StatusOr<v1::ApplyTemplateResponse> answer = co_await CallModel<v1::ApplyTemplateResponse>(
       serving.upstream, MakeModelCall(exchange, *model, parsed->apply), exchange.executor(), start);
   if (!answer.ok()) co_return co_await RespondError(exchange, WithFieldNames(answer.status(), ChatFieldNames()));
-  for (const std::string& warning : answer->warnings()) {
-    const absl::Status named = WithFieldNames(absl::InvalidArgumentError(warning), ChatFieldNames());
-    parsed->warnings.push_back(ValidText(MessageOf(named)));
+  for (const v1::Warning& warning : answer->warnings()) {
+    parsed->warnings.push_back(ShownWarning(warning, ClientName(warning.field(), ChatFieldNames())));
   }
   Response response;
   response.body = "{\"prompt\":";

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "config/base/status.h"
 #include "config/base/status_details.h"
 #include "proto/call_metadata.h"
 
@@ -64,6 +65,10 @@ CallEnd ReadEnd(const grpc::Status& status, const grpc::ClientContext& context) 
   const auto code = context.GetServerTrailingMetadata().find(kErrorCode);
   if (code != context.GetServerTrailingMetadata().end() && code->second == kDeadlineTooShort) {
     SetErrorCode(end.status, kDeadlineTooShort);
+  }
+  const auto field = context.GetServerTrailingMetadata().find(kErrorField);
+  if (field != context.GetServerTrailingMetadata().end() && end.outcome == CallOutcome::kAnswered) {
+    end.status = WithField(std::move(end.status), {field->second.data(), field->second.size()});
   }
   return end;
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "config/base/status.h"
 #include "config/base/status_details.h"
 #include "gateway/json/valid_text.h"
@@ -39,17 +38,6 @@ constexpr std::array kTable = {
 };
 constexpr Row kInternal{absl::StatusCode::kInternal, 500, "server_error", "internal_error"};
 
-// "top_p" of "top_p: 3 is not in (0, 1]"; empty if the message does not begin with the name of a field.
-std::string_view FieldOf(std::string_view message) {
-  size_t colon = message.find(": ");
-  if (colon == std::string_view::npos || colon == 0) return {};
-  std::string_view field = message.substr(0, colon);
-  bool plain = std::all_of(field.begin(), field.end(), [](char c) {
-    return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '[' || c == ']';
-  });
-  return plain ? field : std::string_view();
-}
-
 }  // namespace
 
 ApiError ToApiError(const absl::Status& status) {
@@ -61,7 +49,7 @@ ApiError ToApiError(const absl::Status& status) {
   error.code = found.api_code;
   if (const std::string code = ErrorCodeOf(status); !code.empty()) error.code = code;
   error.message = found.http_status == 500 ? "internal error" : ValidText(MessageOf(status));
-  if (found.http_status == 400) error.param = FieldOf(MessageOf(status));
+  if (found.http_status == 400) error.param = ValidText(FieldOf(status));
   if (found.http_status == 404) error.param = "model";
   if (found.http_status == 429 || found.http_status == 503) {
     const double seconds = RetryAfterSeconds(status).value_or(kDefaultRetrySeconds);
@@ -88,7 +76,8 @@ absl::Status ErrorOf(const v1::Finished& finished) {
   if (finished.reason() == v1::Finished::REASON_CANCELLED) return Cancelled("the generation was cancelled");
   if (finished.reason() != v1::Finished::REASON_ERROR) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(finished.error_code());
-  return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code, finished.error());
+  return WithField({code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code, finished.error()},
+                   finished.error_field());
 }
 
 }  // namespace inferd::gateway

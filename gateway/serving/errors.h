@@ -47,7 +47,6 @@ struct ApiError {
   int retry_after_seconds = 0;
 };
 
-// A message of the form "field: what is wrong" gives `param`, where the prefix looks like the name of a field.
 ApiError ToApiError(const absl::Status& status);
 
 // An error of HTTP itself, or one with a code of its own.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "config/base/status.h"
 #include "config/base/status_details.h"
+#include "inferd/v1/inference.pb.h"
 
 namespace inferd::gateway {
 namespace {
@@ -30,10 +32,24 @@ TEST(Errors, FollowTheTable) {
   }
 }
 
-TEST(Errors, NameTheFieldThatAMessageBeginsWith) {
-  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("top_p: 3 is not in (0, 1]")).param, "top_p");
-  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("messages[0].role: is missing")).param, "messages[0].role");
-  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("the body is not JSON: at byte 3")).param, "");
+TEST(Errors, NameTheFieldAtFault) {
+  const ApiError error = ToApiError(InvalidField("top_p", "3 is not in (0, 1]"));
+  EXPECT_EQ(error.param, "top_p");
+  EXPECT_EQ(error.message, "top_p: 3 is not in (0, 1]");
+  EXPECT_EQ(ToApiError(AtField("model", absl::OutOfRangeError("x"))).param, "model");
+  EXPECT_EQ(ToApiError(InvalidField("\xFF", "x")).param, "\xEF\xBF\xBD");
+  EXPECT_EQ(ToApiError(absl::InvalidArgumentError("json: at byte 3")).param, "");
+}
+
+TEST(Errors, NameTheFieldThatEndedAChoice) {
+  v1::Finished finished;
+  EXPECT_TRUE(ErrorOf(finished).ok());
+  finished.set_reason(v1::Finished::REASON_ERROR);
+  finished.set_error("no token is left");
+  EXPECT_EQ(ErrorOf(finished), absl::InternalError("no token is left"));
+  finished.set_error_code(static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+  finished.set_error_field("constraint");
+  EXPECT_EQ(ErrorOf(finished), InvalidField("constraint", "no token is left"));
 }
 
 TEST(Errors, KeepInnerMessagesFromClients) {

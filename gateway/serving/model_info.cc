@@ -4,8 +4,8 @@
 #include <boost/asio/detached.hpp>
 #include <memory>
 
+#include "gateway/calls/unary_call.h"
 #include "gateway/routing/routes.h"
-#include "gateway/routing/unary_call.h"
 #include "gateway/routing/worker_pool.h"
 
 namespace inferd::gateway {

@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ResolveModel(const Serving& serving, ServedRequest& 
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
   const ModelRoute* route = table->Find(named.empty() ? kDefaultAlias : std::string_view(named));
   if (route == nullptr && named.empty()) {
-    if (table->models().size() != 1) return InvalidArgument("model: is missing");
+    if (table->models().size() != 1) return InvalidField("model", "is missing");
     route = &table->models().front();
   }
   if (route == nullptr && !serving.upstream.routes.known()) return Unavailable("the models are not known yet");

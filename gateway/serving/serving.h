@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gateway/routing/worker_call.h"
+#include "gateway/calls/worker_call.h"
 #include "gateway/serving/errors.h"
 #include "gateway/serving/served_request.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "gateway/routing/generation_set.h"
+#include "gateway/calls/generation_set.h"
 #include "gateway/serving/request_record.h"
 
 namespace inferd::gateway {

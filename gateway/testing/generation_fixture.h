@@ -24,7 +24,7 @@
 
 #include "config/base/status.h"
 #include "gateway/async/io_pool.h"
-#include "gateway/routing/generation_set.h"
+#include "gateway/calls/generation_set.h"
 #include "gateway/routing/poison_list.h"
 #include "gateway/routing/resume_gate.h"
 #include "gateway/routing/route_table.h"

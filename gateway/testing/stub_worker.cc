@@ -156,7 +156,8 @@ class Script {
                                              : v1::Finished::REASON_LENGTH);
     if (int code = NumberOption(prompt_, "fail_choice", 0); code != 0) {
       finished->set_reason(v1::Finished::REASON_ERROR);
-      finished->set_error("logit_bias: no token is left");
+      finished->set_error("no token is left");
+      finished->set_error_field("logit_bias");
       finished->set_error_code(static_cast<uint32_t>(code));
     }
     finished->mutable_usage()->set_prompt_tokens(choice == 0 ? PromptTokens(request_) : 0);
@@ -197,6 +198,9 @@ grpc::Status Refusal(const v1::GenerateRequest& request, grpc::ServerContext& co
   context.AddTrailingMetadata("grpc-retry-pushback-ms", "2500");
   if (const std::string code = Option(PromptOf(request), "code"); !code.empty()) {
     context.AddTrailingMetadata(kErrorCode, code);
+  }
+  if (const std::string field = Option(PromptOf(request), "field"); !field.empty()) {
+    context.AddTrailingMetadata(kErrorField, field);
   }
   std::string message = Option(PromptOf(request), "message", "refused");
   std::replace(message.begin(), message.end(), '~', ' ');

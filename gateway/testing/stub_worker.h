@@ -5,7 +5,7 @@
 //   "die_at=3"                   kills its own process instead of sending token 3
 //   "think=2"                    the first two tokens are reasoning
 //   "call=get_weather"           ends with a tool call of that name
-//   "refuse=8"                   ends at once with that gRPC code;  "fail_at=3 fail=13" in mid-stream
+//   "refuse=8 field=stop"        ends at once with that gRPC code, about a field;  "fail_at=3 fail=13" in mid-stream
 //   "queued=1"                   waits, having said so, where the process was started to hold such requests;
 //   "queued=unread":
 //                                without having begun, as where others' prompts are read first

@@ -177,7 +177,7 @@ def test_errors_have_their_classes_and_shape(client):
         list(ask(client, "tokens=5 fail_at=2", stream=True))
     assert error.value.body["error"]["type"] == "api_error"
     with pytest.raises(anthropic.BadRequestError, match="stop_sequences: bad"):
-        ask(client, "refuse=3 message=stop:~bad")
+        ask(client, "refuse=3 field=stop message=bad")
 
 
 def test_errors_of_paths_and_methods_have_the_same_shape(gateway, client):

@@ -200,7 +200,8 @@ def test_formats_that_are_not_known_are_told(client, daemon, protos):
     with grpc.insecure_channel(daemon.grpc) as channel:
         stub = protos.inference_grpc.InferenceStub(channel)
         request = protos.inference.GenerateRequest(model="smollm2", text="A", constraint={"json_schema": json.dumps(schema)}, limits={"max_tokens": 2})
-        told = [told[0].replace("response_format", "constraint")]
+        field, text = told[0].replace("response_format", "constraint").split(": ", 1)
+        told = [protos.inference.Warning(field=field, text=text)]
         assert list(next(stub.Generate(request)).accepted.warnings) == told and list(stub.Validate(request).warnings) == told
 
 

@@ -12,12 +12,12 @@ TESTS = {
     "kill -9 of a worker in mid-stream": [
         "tests/e2e/test_process_faults.py::test_killed_workers_lose_and_alter_nothing",
         "tests/e2e/test_survival.py::test_every_kind_of_request_survives_kills_and_a_swap_beyond_its_drain",
-        "gateway/routing/generation_deaths_test.cc::GenerationTest.GoesOnWithTheSameBytesAfterAKill"],
+        "gateway/calls/generation_deaths_test.cc::GenerationTest.GoesOnWithTheSameBytesAfterAKill"],
     "a request that kills its worker again": [
         "tests/e2e/test_faults_under_load.py::test_a_request_under_which_two_workers_die_is_refused_and_others_go_on",
         "tests/e2e/test_faults_under_load.py::test_requests_that_want_more_memory_than_there_is_are_refused_and_kill_nothing",
         "tests/e2e/test_faults_under_load.py::test_requests_that_wait_in_a_queue_are_not_blamed_for_deaths",
-        "gateway/routing/generation_deaths_test.cc::GenerationTest.ARequestThatKillsTwoWorkersIsRefusedForAWhile"],
+        "gateway/calls/generation_deaths_test.cc::GenerationTest.ARequestThatKillsTwoWorkersIsRefusedForAWhile"],
     "SIGSTOP of a worker": [
         "tests/e2e/test_process_faults.py::test_a_stopped_worker_is_replaced_and_its_requests_go_on",
         "daemon/process_faults_test.cc::ProcessFaults.StoppedWorkerIsKilledByTheWatchdogAndStartedAgain"],

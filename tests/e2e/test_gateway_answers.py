@@ -96,7 +96,7 @@ def test_a_half_closed_connection_gets_its_answer(gateway):
 
 def test_a_list_of_prompts_is_checked_before_any_runs(gateway, client):
     active = 'inferd_time_to_first_token_seconds_count{model="other"}'
-    prompts = ["tokens=3"] * 5 + ["refuse=11 message=prompt:~too~long"]
+    prompts = ["tokens=3"] * 5 + ["refuse=11 field=prompt message=too~long"]
     for stream in (False, True):
         with pytest.raises(openai.BadRequestError) as refused:
             client.completions.create(model="other", prompt=prompts, stream=stream)
@@ -110,9 +110,9 @@ def test_a_list_longer_than_the_workers_queue_is_answered(client):
 
 
 @pytest.mark.parametrize("path,body,param", [
-    ("/v1/chat/completions", {"messages": ask("refuse=11 message=prompt:~too~long")}, "messages"),
-    ("/v1/chat/completions", {"messages": ask("refuse=3 message=chat.messages[0].role:~bad")}, "messages[0].role"),
-    ("/v1/completions", {"prompt": "refuse=3 message=choices:~too~many"}, "n"),
+    ("/v1/chat/completions", {"messages": ask("refuse=11 field=prompt message=too~long")}, "messages"),
+    ("/v1/chat/completions", {"messages": ask("refuse=3 field=chat.messages[0].role message=bad")}, "messages[0].role"),
+    ("/v1/completions", {"prompt": "refuse=3 field=choices message=too~many"}, "n"),
 ])
 def test_errors_of_the_worker_name_the_fields_that_clients_know(gateway, path, body, param):
     status, answer = post(gateway, path, {"model": "chat", **body})

@@ -3,7 +3,7 @@ import grpc
 import pytest
 
 from test_worker import answer, request
-from worker_process import Worker
+from worker_process import Worker, said
 
 CODE = """def total(prices, rates):
     result = 0
@@ -94,4 +94,4 @@ def test_what_cannot_be_sampled_is_refused_by_name(sampling, message, plain, pro
     with pytest.raises(grpc.RpcError) as error:
         list(plain.stub.Generate(pb.GenerateRequest(text="x", sampling=pb.Sampling(**sampling))))
     assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert error.value.details() == message
+    assert said(error.value) == message

@@ -52,3 +52,4 @@ def test_grpc_names_its_own_field(daemon, protos):
             with pytest.raises(grpc.RpcError) as error:
                 call()
             assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT and error.value.details() == f"{field}: {LACKS}"
+            assert dict(error.value.trailing_metadata())["inferd-error-field-bin"] == field.encode()

@@ -10,6 +10,12 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from daemon import BIN, wait_for
 
 
+def said(error):
+    """What a worker refused a call with: the field at fault, which is a trailer, before the text."""
+    field = dict(error.trailing_metadata()).get("inferd-error-field-bin", b"").decode()
+    return f"{field}: {error.details()}" if field else error.details()
+
+
 class Worker:
     """with Worker(tmp_path, model_path, protos) as worker: worker.stub.Generate(...)"""
 
@@ -60,7 +66,8 @@ class Worker:
         return [json.loads(line) for line in self.log_path.read_text().splitlines()]
 
     def report_text(self):
-        return os.read(self.report, 65536).decode()
+        field, text = os.read(self.report, 65536).decode().splitlines()
+        return f"{field}: {text}" if field else text
 
     def __enter__(self):
         return self

@@ -42,15 +42,16 @@ GATEWAY = {
     "json": (),
     "limits": (),
     "routing": ("async",),
-    "serving": ("async", "json", "limits", "routing"),
+    "calls": ("async", "routing"),
+    "serving": ("async", "calls", "json", "limits", "routing"),
     "http": ("async", "limits", "serving"),
     "auth": ("async", "http", "limits", "serving"),
-    "metrics": ("async", "http", "routing", "serving"),
+    "metrics": ("async", "calls", "http", "routing", "serving"),
     # What the APIs over HTTP share; none of them knows another.
-    "api": ("async", "auth", "http", "json", "limits", "routing", "serving"),
+    "api": ("async", "auth", "calls", "http", "json", "limits", "routing", "serving"),
     "anthropic": ("api", "async", "auth", "http", "json", "limits", "routing", "serving"),
     "openai": ("api", "async", "auth", "http", "json", "limits", "routing", "serving"),
-    "grpc": ("async", "auth", "http", "json", "limits", "routing", "serving"),
+    "grpc": ("async", "auth", "calls", "http", "json", "limits", "routing", "serving"),
 }
 LAYERS = {
     "config": {"config"},

@@ -16,11 +16,11 @@ int64_t VocabularySize(Metadata& m) {
   const gguf::Entry* tokens = m.file().Find("tokenizer.ggml.tokens");
   if (tokens == nullptr) return m.Count("vocab_size");
   absl::StatusOr<std::span<const std::string_view>> list = m.file().GetStrings("tokenizer.ggml.tokens");
-  m.Fail(list.status());
+  m.FailAsRead(list.status());
   if (list.ok() && list->empty()) m.Fail(InvalidArgument("tokenizer.ggml.tokens: empty"));
   if (list.ok() && m.Has("vocab_size") && m.Count("vocab_size") != static_cast<int64_t>(list->size())) {
-    m.Fail(InvalidArgument("{}: {}.vocab_size: {}, expected {} as there are tokenizer.ggml.tokens", m.file().path(),
-                           m.architecture(), m.Count("vocab_size"), list->size()));
+    m.Fail(InvalidArgument("{}.vocab_size: {}, expected {} as there are tokenizer.ggml.tokens", m.architecture(),
+                           m.Count("vocab_size"), list->size()));
   }
   return list.ok() ? std::max<int64_t>(static_cast<int64_t>(list->size()), 1) : 1;
 }
@@ -30,14 +30,14 @@ std::vector<float> Factors(Metadata& m, std::string_view name, int64_t rotated) 
   const gguf::Tensor* tensor = m.file().FindTensor(name);
   if (tensor == nullptr) return {};
   if (tensor->type != kernels::TensorType::kF32 || static_cast<int64_t>(tensor->elements()) != rotated / 2) {
-    m.Fail(InvalidArgument("{}: tensor {}: expected {} f32 elements", m.file().path(), name, rotated / 2));
+    m.Fail(InvalidArgument("tensor {}: expected {} f32 elements", name, rotated / 2));
     return {};
   }
   const float* values = reinterpret_cast<const float*>(tensor->data);
   std::vector<float> factors(values, values + tensor->elements());
   for (float& factor : factors) {
     if (!(factor > 0) || !std::isfinite(factor)) {
-      m.Fail(InvalidArgument("{}: tensor {}: factor {} is not a positive number", m.file().path(), name, factor));
+      m.Fail(InvalidArgument("tensor {}: factor {} is not a positive number", name, factor));
       factor = 1;
     }
   }
@@ -63,7 +63,7 @@ Pooling ReadPooling(Metadata& m, std::string_view key, Pooling fallback) {
     case 4:
       return Pooling::kRank;
   }
-  m.Fail(Unimplemented("{}: {}.{}: unknown, expected 0..4", m.file().path(), m.architecture(), key));
+  m.Fail(Unimplemented("{}.{}: unknown, expected 0..4", m.architecture(), key));
   return fallback;
 }
 
@@ -74,7 +74,7 @@ RankSpec ReadRank(Metadata& m, bool encoder) {
   if (m.Has("classifier.output_labels")) {
     absl::StatusOr<std::span<const std::string_view>> labels =
         m.file().GetStrings(m.architecture() + ".classifier.output_labels");
-    m.Fail(labels.status());
+    m.FailAsRead(labels.status());
     if (labels.ok()) rank.classes = std::clamp<int64_t>(static_cast<int64_t>(labels->size()), 1, 1 << 16);
   }
   return rank;
@@ -257,14 +257,13 @@ std::vector<float> NumbersPerLayer(Metadata& m, std::string_view whole_key, int6
   const gguf::Entry* entry = m.file().Find(whole_key);
   if (entry == nullptr || !std::holds_alternative<gguf::Array>(entry->value)) {
     const absl::StatusOr<double> value = m.file().GetFloat(whole_key);
-    m.Fail(entry == nullptr ? InvalidArgument("{}", MessageOf(value.status())) : value.status());
+    m.FailAsRead(entry == nullptr ? InvalidArgument("{}", MessageOf(value.status())) : value.status());
     return std::vector<float>(layers, value.ok() ? static_cast<float>(*value) : 0.0f);
   }
   absl::StatusOr<std::vector<float>> values = m.file().GetFloats(whole_key);
-  m.Fail(values.status());
+  m.FailAsRead(values.status());
   if (values.ok() && static_cast<int64_t>(values->size()) < layers) {
-    m.Fail(InvalidArgument("{}: {}: {} elements, expected one for each of {} layers", m.file().path(), whole_key,
-                           values->size(), layers));
+    m.Fail(InvalidArgument("{}: {} elements, expected one for each of {} layers", whole_key, values->size(), layers));
   }
   std::vector<float> numbers = values.ok() ? *std::move(values) : std::vector<float>();
   numbers.resize(layers);
@@ -272,7 +271,7 @@ std::vector<float> NumbersPerLayer(Metadata& m, std::string_view whole_key, int6
 }
 
 absl::Status NeedsExperts(const Metadata& m) {
-  return InvalidArgument("{}: {}.expert_count: 0 or missing, expected experts", m.file().path(), m.architecture());
+  return InvalidArgument("{}.expert_count: 0 or missing, expected experts", m.architecture());
 }
 
 float FactorOr(Metadata& m, std::string_view key, double fallback) {
@@ -282,17 +281,16 @@ float FactorOr(Metadata& m, std::string_view key, double fallback) {
 
 int64_t TokenTypeCount(Metadata& m) {
   absl::StatusOr<uint64_t> count = m.file().GetUint("tokenizer.ggml.token_type_count");
-  m.Fail(count.status());
+  m.FailAsRead(count.status());
   return count.ok() ? static_cast<int64_t>(std::clamp<uint64_t>(*count, 1, 1 << 20)) : 1;
 }
 
 absl::Status Inconsistent(const Metadata& m, std::string_view key, std::string_view other) {
-  return InvalidArgument("{}: {}.{} does not fit {}.{}", m.file().path(), m.architecture(), key, m.architecture(),
-                         other);
+  return InvalidArgument("{}.{} does not fit {}.{}", m.architecture(), key, m.architecture(), other);
 }
 
 absl::Status UnknownText(const Metadata& m, std::string_view key, std::string_view value, std::string_view expected) {
-  return Unimplemented("{}: {}.{}: \"{}\", expected {}", m.file().path(), m.architecture(), key, value, expected);
+  return Unimplemented("{}.{}: \"{}\", expected {}", m.architecture(), key, value, expected);
 }
 
 }  // namespace inferd::model

@@ -85,8 +85,9 @@ void ChoicesAnswer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) 
   fingerprint_ = accepted.fingerprint();
   if (!accepted.model().empty()) model_ = accepted.model();
   if (prompt > 0) return;  // warnings are the same for all prompts
-  for (const std::string& warning : accepted.warnings()) {
-    warnings_.push_back(ValidText(MessageOf(WithClientNames(absl::InvalidArgumentError(warning)))));
+  for (const v1::Warning& warning : accepted.warnings()) {
+    const std::string field = ConstraintName(warning.field(), options_.constraint_name);
+    warnings_.push_back(ShownWarning(warning, ClientName(field, FieldNames())));
   }
 }
 

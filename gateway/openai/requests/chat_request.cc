@@ -26,18 +26,18 @@ void AddLine(std::string_view text, std::string& content) {
 
 absl::Status ReadContentPart(const Fields& parent, const json::value& part, const std::string& path,
                              std::string& content) {
-  if (!part.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(part));
+  if (!part.is_object()) return InvalidField(path, "{} is not an object", Shown(part));
   Fields fields = parent.Within(part.get_object(), path);
   const json::value* type = fields.Raw("type");
-  if (type == nullptr) return InvalidArgument("{}.type: is missing", path);
+  if (type == nullptr) return InvalidField(fmt::format("{}.type", path), "is missing");
   if (*type != "text" && *type != "refusal") {
     const std::string given =
         type->is_string() ? "'" + ValidText(std::string_view(type->get_string()), 64) + "'" : Shown(*type);
-    return InvalidArgument("{}.type: {} is not supported, only text and refusal are", path, given);
+    return InvalidField(fmt::format("{}.type", path), "{} is not supported, only text and refusal are", given);
   }
   const std::string_view field = *type == "text" ? "text" : "refusal";
   ASSIGN_OR_RETURN(auto text, fields.String(field, kMaxTextBytes));
-  if (!text) return InvalidArgument("{}.{}: is missing", path, field);
+  if (!text) return InvalidField(fmt::format("{}.{}", path, field), "is missing");
   AddLine(*text, content);
   return absl::OkStatus();
 }
@@ -50,8 +50,7 @@ absl::Status ReadContent(const Fields& parent, const json::value* content, const
     message.set_content(content->get_string().data(), content->get_string().size());
     return absl::OkStatus();
   }
-  if (!content->is_array())
-    return InvalidArgument("{}: {} is not a string or an array of parts", path, Shown(*content));
+  if (!content->is_array()) return InvalidField(path, "{} is not a string or an array of parts", Shown(*content));
   size_t index = 0;
   for (const json::value& part : content->get_array()) {
     RETURN_IF_ERROR(ReadContentPart(parent, part, fmt::format("{}[{}]", path, index++), *message.mutable_content()));
@@ -60,18 +59,18 @@ absl::Status ReadContent(const Fields& parent, const json::value* content, const
 }
 
 absl::Status CheckToolCalls(const Fields& parent, const json::value& calls, const std::string& path) {
-  if (!calls.is_array()) return InvalidArgument("{}: {} is not an array", path, Shown(calls));
+  if (!calls.is_array()) return InvalidField(path, "{} is not an array", Shown(calls));
   size_t index = 0;
   for (const json::value& call : calls.get_array()) {
     std::string place = fmt::format("{}[{}]", path, index++);
-    if (!call.is_object()) return InvalidArgument("{}: {} is not an object", place, Shown(call));
+    if (!call.is_object()) return InvalidField(place, "{} is not an object", Shown(call));
     Fields fields = parent.Within(call.get_object(), place);
     for (std::string_view known : {"id", "type", "index"}) fields.Ignore(known);
     ASSIGN_OR_RETURN(auto function, fields.Object("function"));
-    if (!function) return InvalidArgument("{}.function: is missing", place);
+    if (!function) return InvalidField(fmt::format("{}.function", place), "is missing");
     Fields inner = fields.Within(*std::move(function), place + ".function");
     ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
-    if (!name) return InvalidArgument("{}.function.name: is missing", place);
+    if (!name) return InvalidField(fmt::format("{}.function.name", place), "is missing");
     // OpenAI's form is a text; what clients have parsed is taken as well.
     [[maybe_unused]] const json::value* arguments = inner.Raw("arguments");
   }
@@ -83,11 +82,12 @@ absl::Status ReadFunctionCall(Fields& fields, const std::string& path, v1::Messa
   ASSIGN_OR_RETURN(auto function, fields.Object("function_call"));
   if (!function) return absl::OkStatus();
   if (!message.tool_calls_json().empty()) {
-    return InvalidArgument("{}.function_call: is the older form of tool_calls, expected one of the two", path);
+    return InvalidField(fmt::format("{}.function_call", path),
+                        "is the older form of tool_calls, expected one of the two");
   }
   Fields inner = fields.Within(*function, path + ".function_call");
   ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
-  if (!name) return InvalidArgument("{}.function_call.name: is missing", path);
+  if (!name) return InvalidField(fmt::format("{}.function_call.name", path), "is missing");
   [[maybe_unused]] const json::value* arguments = inner.Raw("arguments");
   const json::array calls{json::object{{"type", "function"}, {"function", *std::move(function)}}};
   message.set_tool_calls_json(json::serialize(calls));
@@ -96,12 +96,13 @@ absl::Status ReadFunctionCall(Fields& fields, const std::string& path, v1::Messa
 
 absl::Status ReadMessage(const Fields& parent, const json::value& value, const std::string& path,
                          v1::Message& message) {
-  if (!value.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(value));
+  if (!value.is_object()) return InvalidField(path, "{} is not an object", Shown(value));
   Fields fields = parent.Within(value.get_object(), path);
   ASSIGN_OR_RETURN(auto role, fields.String("role", 64));
-  if (!role) return InvalidArgument("{}.role: is missing", path);
+  if (!role) return InvalidField(fmt::format("{}.role", path), "is missing");
   if (std::find(kRoles.begin(), kRoles.end(), *role) == kRoles.end()) {
-    return InvalidArgument("{}.role: '{}' is not system, developer, user, assistant, tool or function", path, *role);
+    return InvalidField(fmt::format("{}.role", path),
+                        "'{}' is not system, developer, user, assistant, tool or function", *role);
   }
   message.set_role(*role);
   // What clients keep of an answer that has none of it.
@@ -122,7 +123,7 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
     message.set_has_content(true);
   }
   if (!message.has_content() && *role != "assistant") {
-    return InvalidArgument("{}.content: is missing", path);
+    return InvalidField(fmt::format("{}.content", path), "is missing");
   }
   ASSIGN_OR_RETURN(auto name, fields.String("name", kMaxNameBytes));
   message.set_name(name.value_or(""));
@@ -137,9 +138,9 @@ absl::Status ReadMessage(const Fields& parent, const json::value& value, const s
 
 absl::Status ReadMessages(Fields& fields, v1::ChatPrompt& prompt) {
   const json::value* messages = fields.Raw("messages");
-  if (messages == nullptr) return InvalidArgument("messages: is missing");
-  if (!messages->is_array()) return InvalidArgument("messages: {} is not an array", Shown(*messages));
-  if (messages->get_array().empty()) return InvalidArgument("messages: is empty, expected at least one message");
+  if (messages == nullptr) return InvalidField("messages", "is missing");
+  if (!messages->is_array()) return InvalidField("messages", "{} is not an array", Shown(*messages));
+  if (messages->get_array().empty()) return InvalidField("messages", "is empty, expected at least one message");
   size_t index = 0;
   for (const json::value& message : messages->get_array()) {
     RETURN_IF_ERROR(ReadMessage(fields, message, fmt::format("messages[{}]", index++), *prompt.add_messages()));
@@ -148,16 +149,16 @@ absl::Status ReadMessages(Fields& fields, v1::ChatPrompt& prompt) {
 }
 
 absl::Status CheckTool(const Fields& parent, const json::value& tool, const std::string& path) {
-  if (!tool.is_object()) return InvalidArgument("{}: {} is not an object", path, Shown(tool));
+  if (!tool.is_object()) return InvalidField(path, "{} is not an object", Shown(tool));
   Fields fields = parent.Within(tool.get_object(), path);
   ASSIGN_OR_RETURN(auto type, fields.String("type", 64));
-  if (type.value_or("") != "function") return InvalidArgument("{}.type: expected function", path);
+  if (type.value_or("") != "function") return InvalidField(fmt::format("{}.type", path), "expected function");
   ASSIGN_OR_RETURN(auto function, fields.Object("function"));
-  if (!function) return InvalidArgument("{}.function: is missing", path);
+  if (!function) return InvalidField(fmt::format("{}.function", path), "is missing");
   Fields inner = fields.Within(*std::move(function), path + ".function");
   inner.Ignore("strict");  // the worker reads it
   ASSIGN_OR_RETURN(auto name, inner.String("name", kMaxNameBytes));
-  if (!name || name->empty()) return InvalidArgument("{}.function.name: is missing", path);
+  if (!name || name->empty()) return InvalidField(fmt::format("{}.function.name", path), "is missing");
   ASSIGN_OR_RETURN([[maybe_unused]] auto description, inner.String("description", kMaxTextBytes));
   ASSIGN_OR_RETURN([[maybe_unused]] auto parameters, inner.Object("parameters"));
   return absl::OkStatus();
@@ -167,12 +168,12 @@ absl::Status CheckTool(const Fields& parent, const json::value& tool, const std:
 absl::Status CheckNamedChoice(const Fields& parent, const json::object& choice) {
   Fields fields = parent.Within(choice, "tool_choice");
   ASSIGN_OR_RETURN(const auto type, fields.String("type", 64));
-  if (type.value_or("") != "function") return InvalidArgument("tool_choice.type: expected function");
+  if (type.value_or("") != "function") return InvalidField("tool_choice.type", "expected function");
   ASSIGN_OR_RETURN(auto function, fields.Object("function"));
-  if (!function) return InvalidArgument("tool_choice.function: is missing");
+  if (!function) return InvalidField("tool_choice.function", "is missing");
   Fields inner = fields.Within(*std::move(function), "tool_choice.function");
   ASSIGN_OR_RETURN(const auto name, inner.String("name", kMaxNameBytes));
-  if (!name || name->empty()) return InvalidArgument("tool_choice.function.name: is missing");
+  if (!name || name->empty()) return InvalidField("tool_choice.function.name", "is missing");
   return absl::OkStatus();
 }
 
@@ -181,10 +182,10 @@ absl::Status ReadToolChoice(const Fields& fields, const json::value& choice, v1:
   const std::string word = choice.is_string() ? std::string(choice.get_string()) : "";
   const bool forces = word == "required" || word == "any" || choice.is_object();
   if (!forces && word != "none" && word != "auto") {
-    return InvalidArgument("tool_choice: expected none, auto, required or an object that names a function");
+    return InvalidField("tool_choice", "expected none, auto, required or an object that names a function");
   }
   if (choice.is_object()) RETURN_IF_ERROR(CheckNamedChoice(fields, choice.get_object()));
-  if (prompt.tools_json().empty() && forces) return InvalidArgument("tool_choice: needs tools");
+  if (prompt.tools_json().empty() && forces) return InvalidField("tool_choice", "needs tools");
   prompt.set_tool_choice_json(json::serialize(word == "any" ? json::value("required") : choice));
   return absl::OkStatus();
 }
@@ -192,7 +193,7 @@ absl::Status ReadToolChoice(const Fields& fields, const json::value& choice, v1:
 absl::Status ReadTools(Fields& fields, v1::ChatPrompt& prompt) {
   const json::value* tools = fields.Raw("tools");
   if (tools != nullptr) {
-    if (!tools->is_array()) return InvalidArgument("tools: {} is not an array", Shown(*tools));
+    if (!tools->is_array()) return InvalidField("tools", "{} is not an array", Shown(*tools));
     size_t index = 0;
     for (const json::value& tool : tools->get_array()) {
       RETURN_IF_ERROR(CheckTool(fields, tool, fmt::format("tools[{}]", index++)));
@@ -222,7 +223,7 @@ absl::Status ReadTemplateArguments(Fields& fields, v1::ChatPrompt& prompt) {
 absl::Status ReadLogprobs(Fields& fields, v1::GenerateRequest& request) {
   ASSIGN_OR_RETURN(auto logprobs, fields.Boolean("logprobs"));
   ASSIGN_OR_RETURN(auto top, fields.Integer("top_logprobs", 0, 20));
-  if (top.value_or(0) > 0 && !logprobs.value_or(false)) return InvalidArgument("top_logprobs: needs logprobs: true");
+  if (top.value_or(0) > 0 && !logprobs.value_or(false)) return InvalidField("top_logprobs", "needs logprobs: true");
   if (logprobs.value_or(false)) request.set_logprobs(static_cast<uint32_t>(top.value_or(0)));
   return absl::OkStatus();
 }

@@ -18,12 +18,12 @@ constexpr int64_t kMaxTokenId = 2147483647;
 absl::StatusOr<PromptInput> ReadIds(const json::array& ids, const std::string& path) {
   PromptInput input;
   input.is_text = false;
-  if (ids.empty()) return InvalidArgument("{}: is empty", path);
+  if (ids.empty()) return InvalidField(path, "is empty");
   input.ids.reserve(ids.size());
   for (const json::value& id : ids) {
     std::optional<int64_t> number = id.is_number() ? AsInteger(id) : std::nullopt;
     if (!number || *number < 0 || *number > kMaxTokenId) {
-      return InvalidArgument("{}: {} is not a token id", path, Shown(id));
+      return InvalidField(path, "{} is not a token id", Shown(id));
     }
     input.ids.push_back(static_cast<int32_t>(*number));
   }
@@ -32,7 +32,7 @@ absl::StatusOr<PromptInput> ReadIds(const json::array& ids, const std::string& p
 
 absl::StatusOr<PromptInput> ReadOne(const json::value& value, const std::string& path) {
   if (value.is_array()) return ReadIds(value.get_array(), path);
-  if (!value.is_string()) return InvalidArgument("{}: {} is not a string or an array of token ids", path, Shown(value));
+  if (!value.is_string()) return InvalidField(path, "{} is not a string or an array of token ids", Shown(value));
   PromptInput input;
   input.text.assign(value.get_string().data(), value.get_string().size());
   return input;
@@ -50,9 +50,9 @@ absl::StatusOr<std::vector<PromptInput>> ReadPromptInputs(const json::value& val
     return inputs;
   }
   const json::array& array = value.get_array();
-  if (array.empty()) return InvalidArgument("{}: is empty", path);
+  if (array.empty()) return InvalidField(path, "is empty");
   if (array.size() > kMaxPrompts) {
-    return InvalidArgument("{}: {} entries are more than the {} allowed", path, array.size(), kMaxPrompts);
+    return InvalidField(path, "{} entries are more than the {} allowed", array.size(), kMaxPrompts);
   }
   for (const json::value& entry : array) {
     ASSIGN_OR_RETURN(PromptInput input, ReadOne(entry, fmt::format("{}[{}]", path, inputs.size())));
@@ -82,14 +82,14 @@ absl::StatusOr<CompletionRequest> ParseCompletionRequest(std::string_view body) 
   ASSIGN_OR_RETURN(auto parse_special, fields.Boolean("parse_special"));
   shared.set_parse_special(parse_special.value_or(false));
   ASSIGN_OR_RETURN(auto suffix, fields.String("suffix", 1 << 20));
-  if (suffix && !suffix->empty()) return InvalidArgument("suffix: filling in the middle is not supported");
+  if (suffix && !suffix->empty()) return InvalidField("suffix", "filling in the middle is not supported");
 
   const json::value* prompt = fields.Raw("prompt");
-  if (prompt == nullptr) return InvalidArgument("prompt: is missing");
+  if (prompt == nullptr) return InvalidField("prompt", "is missing");
   ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*prompt, "prompt"));
   if (inputs.size() * shared.choices() > kMaxPrompts) {
-    return InvalidArgument("n: {} prompts with {} choices each are more than {} in all", inputs.size(),
-                           shared.choices(), kMaxPrompts);
+    return InvalidField("n", "{} prompts with {} choices each are more than {} in all", inputs.size(), shared.choices(),
+                        kMaxPrompts);
   }
   for (PromptInput& input : inputs) {
     v1::GenerateRequest& request = completion.generate.emplace_back(shared);

@@ -31,7 +31,7 @@ absl::StatusOr<bool> ReadKind(Fields& fields, std::string_view name, Kind kind, 
       } else if (schema->is_object() || schema->is_bool()) {
         constraint.set_json_schema(json::serialize(*schema));
       } else {
-        return InvalidArgument("{}: {} is not a JSON schema, expected an object", fields.PathOf(name), Shown(*schema));
+        return InvalidField(fields.PathOf(name), "{} is not a JSON schema, expected an object", Shown(*schema));
       }
       return true;
     }
@@ -63,7 +63,7 @@ absl::StatusOr<std::string_view> ReadNamedSchema(Fields& format, v1::Constraint&
   if (!named) {  // some write it as for json_object
     ASSIGN_OR_RETURN(const bool bound, ReadKind(format, "schema", Kind::kSchema, constraint));
     if (bound) return "response_format.schema";
-    return InvalidArgument("response_format.json_schema: is missing");
+    return InvalidField("response_format.json_schema", "is missing");
   }
   Fields fields = format.Within(*std::move(named), "response_format.json_schema");
   fields.Ignore("description");
@@ -71,7 +71,7 @@ absl::StatusOr<std::string_view> ReadNamedSchema(Fields& format, v1::Constraint&
   ASSIGN_OR_RETURN([[maybe_unused]] auto strict, fields.Boolean("strict"));
   const json::value* schema = fields.Raw("schema");
   if (schema == nullptr || !(schema->is_object() || schema->is_bool())) {
-    return InvalidArgument("response_format.json_schema.schema: is missing or no JSON schema");
+    return InvalidField("response_format.json_schema.schema", "is missing or no JSON schema");
   }
   constraint.set_json_schema(json::serialize(*schema));
   return "response_format.json_schema";
@@ -82,7 +82,7 @@ absl::StatusOr<std::string_view> ReadResponseFormat(Fields& fields, v1::Constrai
   if (!format) return "";
   Fields inner = fields.Within(*std::move(format), "response_format");
   ASSIGN_OR_RETURN(auto type, inner.String("type", 64));
-  if (!type) return InvalidArgument("response_format.type: is missing");
+  if (!type) return InvalidField("response_format.type", "is missing");
   if (*type == "text") return "";
   if (*type == "json_object") {
     ASSIGN_OR_RETURN(const bool bound, ReadKind(inner, "schema", Kind::kSchema, constraint));
@@ -91,7 +91,7 @@ absl::StatusOr<std::string_view> ReadResponseFormat(Fields& fields, v1::Constrai
     return "response_format";
   }
   if (*type == "json_schema") return ReadNamedSchema(inner, constraint);
-  return InvalidArgument("response_format.type: '{}' is not text, json_object or json_schema", ValidText(*type, 64));
+  return InvalidField("response_format.type", "'{}' is not text, json_object or json_schema", ValidText(*type, 64));
 }
 
 // Whatever stands in it restricts the output, so that nothing of it is passed over.
@@ -109,12 +109,12 @@ absl::StatusOr<std::string_view> ReadStructuredOutputs(Fields& fields, v1::Const
   for (const auto& [name, kind] : kParts) {
     ASSIGN_OR_RETURN(const bool bound, ReadKind(inner, name.substr(kPrefix.size()), kind, constraint));
     if (!bound) continue;
-    if (!given.empty()) return InvalidArgument("{}: only one of this and {} can be given", name, given);
+    if (!given.empty()) return InvalidField(name, "only one of this and {} can be given", given);
     given = name;
   }
   inner.Ignore("disable_fallback");  // there is none
   for (const std::string& name : inner.Unknown()) {
-    return InvalidArgument("structured_outputs.{}: is not supported", ValidText(name, 64));
+    return InvalidField(fmt::format("structured_outputs.{}", ValidText(name, 64)), "is not supported");
   }
   return given;
 }
@@ -129,7 +129,7 @@ absl::StatusOr<std::string_view> ReadConstraint(Fields& fields, v1::GenerateRequ
   v1::Constraint constraint;
   ASSIGN_OR_RETURN(std::string_view given, ReadResponseFormat(fields, constraint));
   const auto take = [&given](std::string_view name) {
-    if (!given.empty()) return InvalidArgument("{}: only one of this and {} can be given", name, given);
+    if (!given.empty()) return InvalidField(name, "only one of this and {} can be given", given);
     given = name;
     return absl::OkStatus();
   };

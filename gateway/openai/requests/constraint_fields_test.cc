@@ -46,8 +46,7 @@ TEST(ConstraintFields, BindsByTheNamesOfOtherServers) {
     EXPECT_EQ(chat->generate.constraint().SerializeAsString(), expected.SerializeAsString()) << field;
     const std::string place = std::string(name) + ": at #: no";
     for (const char* ours : {"constraint.json_schema", "constraint.regex", "constraint.choice", "constraint"}) {
-      const absl::Status error = absl::InvalidArgumentError(std::string(ours) + ": at #: no");
-      EXPECT_EQ(MessageOf(WithConstraintName(error, name)), place);
+      EXPECT_EQ(MessageOf(WithConstraintName(InvalidField(ours, "at #: no"), name)), place);
     }
   }
 }

@@ -14,11 +14,11 @@ absl::StatusOr<DetokenizeFields> ParseDetokenizeRequest(std::string_view body) {
   ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
   parsed.model = model.value_or("");
   const boost::json::value* tokens = fields.Raw("tokens");
-  if (tokens == nullptr) return InvalidArgument("tokens: is missing");
-  if (!tokens->is_array()) return InvalidArgument("tokens: {} is not an array", Shown(*tokens));
+  if (tokens == nullptr) return InvalidField("tokens", "is missing");
+  if (!tokens->is_array()) return InvalidField("tokens", "{} is not an array", Shown(*tokens));
   if (!tokens->get_array().empty()) {
     ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*tokens, "tokens"));
-    if (inputs.size() != 1 || inputs[0].is_text) return InvalidArgument("tokens: is not an array of token ids");
+    if (inputs.size() != 1 || inputs[0].is_text) return InvalidField("tokens", "is not an array of token ids");
     parsed.detokenize.mutable_ids()->Add(inputs[0].ids.begin(), inputs[0].ids.end());
   }
   ASSIGN_OR_RETURN(auto with_special, fields.Boolean("with_special"));

@@ -14,7 +14,7 @@ absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
   ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
   request.model = model.value_or("");
   const boost::json::value* input = fields.Raw("input");
-  if (input == nullptr) return InvalidArgument("input: is missing");
+  if (input == nullptr) return InvalidField("input", "is missing");
   ASSIGN_OR_RETURN(std::vector<PromptInput> inputs, ReadPromptInputs(*input, "input"));
   for (PromptInput& one : inputs) {
     v1::EmbedInput* into = request.embed.add_inputs();
@@ -26,7 +26,7 @@ absl::StatusOr<EmbeddingRequest> ParseEmbeddingRequest(std::string_view body) {
   }
   ASSIGN_OR_RETURN(auto format, fields.String("encoding_format", 16));
   if (format && *format != "float" && *format != "base64") {
-    return InvalidArgument("encoding_format: '{}' is not float or base64", *format);
+    return InvalidField("encoding_format", "'{}' is not float or base64", *format);
   }
   request.base64 = format.value_or("") == "base64";
   ASSIGN_OR_RETURN(auto dimensions, fields.Integer("dimensions", 1, 1 << 20));

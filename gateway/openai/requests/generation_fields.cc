@@ -21,7 +21,7 @@ constexpr size_t kMaxStopBytes = 256;
 absl::Status ReadOverflow(Fields& fields, v1::Limits& limits) {
   ASSIGN_OR_RETURN(auto overflow, fields.String("overflow", 16));
   if (overflow && *overflow != "stop" && *overflow != "slide") {
-    return InvalidArgument("overflow: expected \"stop\" or \"slide\"");
+    return InvalidField("overflow", "expected \"stop\" or \"slide\"");
   }
   if (overflow) limits.set_overflow(*overflow == "slide" ? v1::OVERFLOW_SLIDE : v1::OVERFLOW_STOP);
   ASSIGN_OR_RETURN(auto keep, fields.Integer("overflow_keep", 0, kMaxInt32));
@@ -33,8 +33,8 @@ absl::Status ReadOverflow(Fields& fields, v1::Limits& limits) {
 absl::Status CheckBestOf(Fields& fields, uint32_t choices) {
   ASSIGN_OR_RETURN(const std::optional<int64_t> best_of, fields.Integer("best_of", 1, kMaxInt32));
   if (!best_of || *best_of == choices) return absl::OkStatus();
-  return InvalidArgument("best_of: {} is not n, which is {}: choosing among more answers is not supported", *best_of,
-                         choices);
+  return InvalidField("best_of", "{} is not n, which is {}: choosing among more answers is not supported", *best_of,
+                      choices);
 }
 
 // By the names of OpenAI, llama.cpp and Hugging Face; -1 means up to the context's end, as in other servers.
@@ -46,7 +46,7 @@ absl::Status ReadMaxTokens(Fields& fields, v1::GenerateRequest& request, Generat
     if (!value) continue;
     // OpenAI's newer name has precedence over its older one, which its clients send along.
     if (limit && *limit != *value && name != "max_tokens") {
-      return InvalidArgument("{}: {} is not {}, which is {}, and both mean the same", name, *value, given, *limit);
+      return InvalidField(name, "{} is not {}, which is {}, and both mean the same", *value, given, *limit);
     }
     if (limit) continue;
     limit = value;
@@ -68,11 +68,11 @@ absl::Status ReadLimits(Fields& fields, v1::GenerateRequest& request, Generation
 }
 
 absl::Status AddStop(const json::value& value, v1::GenerateRequest& request) {
-  if (!value.is_string()) return InvalidArgument("stop: {} is not a string", Shown(value));
+  if (!value.is_string()) return InvalidField("stop", "{} is not a string", Shown(value));
   const json::string& text = value.get_string();
   if (text.empty()) return absl::OkStatus();  // stops nowhere, as in other servers
   if (text.size() > kMaxStopBytes) {
-    return InvalidArgument("stop: a text of {} bytes, expected at most {}", text.size(), kMaxStopBytes);
+    return InvalidField("stop", "a text of {} bytes, expected at most {}", text.size(), kMaxStopBytes);
   }
   request.add_stop(text.data(), text.size());
   return absl::OkStatus();
@@ -85,7 +85,7 @@ absl::Status ReadStop(Fields& fields, v1::GenerateRequest& request) {
   const json::value* stop = fields.Raw("stop");
   if (stop == nullptr) return absl::OkStatus();
   if (!stop->is_array()) return AddStop(*stop, request);
-  if (stop->get_array().size() > kMaxStops) return InvalidArgument("stop: more than {} texts", kMaxStops);
+  if (stop->get_array().size() > kMaxStops) return InvalidField("stop", "more than {} texts", kMaxStops);
   for (const json::value& value : stop->get_array()) RETURN_IF_ERROR(AddStop(value, request));
   return absl::OkStatus();
 }
@@ -113,11 +113,11 @@ absl::Status RefuseUnsupported(Fields& fields) {
   for (const Unsupported& one : kUnsupported) {
     const json::value* value = fields.Raw(one.name);
     if (value == nullptr || *value == false || (value->is_array() && value->get_array().empty())) continue;
-    return InvalidArgument("{}: is not supported, {}", one.name, one.instead);
+    return InvalidField(one.name, "is not supported, {}", one.instead);
   }
   const json::value* modalities = fields.Raw("modalities");
   if (modalities != nullptr && *modalities != json::value(json::array{"text"})) {
-    return InvalidArgument("modalities: expected [\"text\"], only text is generated");
+    return InvalidField("modalities", "expected [\"text\"], only text is generated");
   }
   return absl::OkStatus();
 }

@@ -23,19 +23,20 @@ absl::StatusOr<std::string> ReadDocument(const Fields& parent, const json::value
     parent.Within(*object, fmt::format("documents[{}]", index)).Ignore("text");
   }
   if (text == nullptr || !text->is_string()) {
-    return InvalidArgument("documents[{}]: {} is not a string or an object with a text", index, Shown(value));
+    return InvalidField(fmt::format("documents[{}]", index), "{} is not a string or an object with a text",
+                        Shown(value));
   }
   return std::string(text->get_string());
 }
 
 absl::Status ReadDocuments(Fields& fields, v1::EmbedRequest& embed) {
   const json::value* documents = fields.Raw("documents");
-  if (documents == nullptr) return InvalidArgument("documents: is missing");
-  if (!documents->is_array()) return InvalidArgument("documents: {} is not an array", Shown(*documents));
+  if (documents == nullptr) return InvalidField("documents", "is missing");
+  if (!documents->is_array()) return InvalidField("documents", "{} is not an array", Shown(*documents));
   const json::array& array = documents->get_array();
-  if (array.empty()) return InvalidArgument("documents: is empty");
+  if (array.empty()) return InvalidField("documents", "is empty");
   if (array.size() > kMostDocuments) {
-    return InvalidArgument("documents: {} entries are more than the {} allowed", array.size(), kMostDocuments);
+    return InvalidField("documents", "{} entries are more than the {} allowed", array.size(), kMostDocuments);
   }
   for (size_t i = 0; i < array.size(); ++i) {
     ASSIGN_OR_RETURN(std::string text, ReadDocument(fields, array[i], i));
@@ -53,7 +54,7 @@ absl::StatusOr<RerankRequest> ParseRerankRequest(std::string_view body) {
   ASSIGN_OR_RETURN(auto model, fields.String("model", 256));
   request.model = model.value_or("");
   ASSIGN_OR_RETURN(auto query, fields.String("query", kMostQueryBytes));
-  if (!query) return InvalidArgument("query: is missing");
+  if (!query) return InvalidField("query", "is missing");
   request.embed.set_query(*std::move(query));
   RETURN_IF_ERROR(ReadDocuments(fields, request.embed));
   ASSIGN_OR_RETURN(auto top_n, fields.Integer("top_n", 1, std::numeric_limits<int32_t>::max()));

@@ -23,7 +23,7 @@ absl::StatusOr<TokenizeFields> ParseTokenizeRequest(std::string_view body) {
     content = std::move(prompt);
     parsed.text_name = "prompt";
   }
-  if (!content) return InvalidArgument("content: is missing");
+  if (!content) return InvalidField("content", "is missing");
   parsed.tokenize.set_text(*content);
   ASSIGN_OR_RETURN(auto add_special, fields.Boolean("add_special"));
   parsed.tokenize.set_add_special(add_special.value_or(false));
