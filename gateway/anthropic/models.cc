@@ -10,8 +10,8 @@
 #include "config/base/status.h"
 #include "gateway/anthropic/endpoints.h"
 #include "gateway/anthropic/version.h"
+#include "gateway/api/model_of_path.h"
 #include "gateway/api/respond.h"
-#include "gateway/http/canonical_path.h"
 #include "gateway/http/query.h"
 #include "gateway/json/valid_text.h"
 #include "gateway/routing/route_table.h"
@@ -22,8 +22,6 @@ namespace inferd::gateway {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::string_view kModelPath = "/v1/models/";
 
 // A part of the list: so many models after one, or before one.
 struct Page {
@@ -101,11 +99,7 @@ Task<void> ServeAnthropicModels(const Serving& serving, Exchange& exchange) {
   if (!page.ok()) co_return co_await RespondError(exchange, page.status());
   page->warnings.insert(page->warnings.begin(), version->begin(), version->end());
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  std::vector<const ModelRoute*> seen;
-  for (const ModelRoute& route : table->models()) {
-    if (MaySee(exchange, route.model)) seen.push_back(&route);
-  }
-  const absl::StatusOr<Slice> slice = SliceOf(seen, *page);
+  const absl::StatusOr<Slice> slice = SliceOf(VisibleModels(*table, exchange), *page);
   if (!slice.ok()) co_return co_await RespondError(exchange, slice.status());
   const std::vector<const ModelRoute*>& routes = slice->routes;
   const std::vector<v1::ModelInfo> infos =
@@ -124,17 +118,13 @@ Task<void> ServeAnthropicModels(const Serving& serving, Exchange& exchange) {
 Task<void> ServeAnthropicModel(const Serving& serving, Exchange& exchange) {
   const absl::StatusOr<std::vector<std::string>> version = ReadVersion(exchange.request);
   if (!version.ok()) co_return co_await RespondError(exchange, version.status());
-  const std::string id = DecodeSlashes(std::string_view(exchange.request.path).substr(kModelPath.size()));
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  const ModelRoute* route = table->Find(id);
-  if (route == nullptr || !MaySee(exchange, route->model)) {
-    co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", ValidText(id, 128)));
-  }
-  exchange.record.model = route->model;
+  const absl::StatusOr<const ModelRoute*> route = FindModelOfPath(*table, exchange);
+  if (!route.ok()) co_return co_await RespondError(exchange, route.status());
   const v1::ModelInfo info =
-      co_await AskForModelInfo(serving.upstream, *route, exchange.request_id, exchange.executor());
+      co_await AskForModelInfo(serving.upstream, **route, exchange.request_id, exchange.executor());
   Response response;
-  json::object body = ModelJson(*route, info);
+  json::object body = ModelJson(**route, info);
   if (!version->empty()) body["warnings"] = json::value_from(*version);
   response.body = json::serialize(body);
   co_await exchange.Respond(std::move(response));

@@ -91,12 +91,9 @@ Task<void> RunListModels(std::unique_ptr<Unary<v1::ListModelsRequest, v1::ListMo
   absl::Status status = unary->Admit(access);
   if (status.ok()) {
     std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-    std::vector<const ModelRoute*> routes;
-    for (const ModelRoute& route : table->models()) {
-      if (MaySee(unary->call.served(), route.model)) routes.push_back(&route);
-    }
+    const ServedRequest& served = unary->call.served();
     std::vector<v1::ModelInfo> infos =
-        co_await AskForModelInfos(serving.upstream, std::move(routes), unary->call.served().request_id, executor);
+        co_await AskForModelInfos(serving.upstream, VisibleModels(*table, served), served.request_id, executor);
     for (v1::ModelInfo& info : infos) *unary->response.add_models() = std::move(info);
   }
   unary->End(status);

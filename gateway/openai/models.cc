@@ -4,10 +4,8 @@
 #include <boost/json/value_from.hpp>
 #include <vector>
 
-#include "config/base/status.h"
+#include "gateway/api/model_of_path.h"
 #include "gateway/api/respond.h"
-#include "gateway/http/canonical_path.h"
-#include "gateway/json/valid_text.h"
 #include "gateway/openai/endpoints.h"
 #include "gateway/routing/route_table.h"
 #include "gateway/routing/routes.h"
@@ -17,8 +15,6 @@ namespace inferd::gateway {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::string_view kModelPath = "/v1/models/";
 
 json::object MetaJson(const v1::ModelInfo& info) {
   json::object meta;
@@ -51,10 +47,7 @@ json::object ModelJson(const ModelRoute& route, const v1::ModelInfo& info) {
 
 Task<void> ServeModels(const Serving& serving, Exchange& exchange) {
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  std::vector<const ModelRoute*> routes;
-  for (const ModelRoute& route : table->models()) {
-    if (MaySee(exchange, route.model)) routes.push_back(&route);
-  }
+  const std::vector<const ModelRoute*> routes = VisibleModels(*table, exchange);
   const std::vector<v1::ModelInfo> infos =
       co_await AskForModelInfos(serving.upstream, routes, exchange.request_id, exchange.executor());
   json::array data;
@@ -68,16 +61,12 @@ Task<void> ServeModels(const Serving& serving, Exchange& exchange) {
 }
 
 Task<void> ServeModel(const Serving& serving, Exchange& exchange) {
-  std::string id = DecodeSlashes(std::string_view(exchange.request.path).substr(kModelPath.size()));
   std::shared_ptr<const RouteTable> table = serving.upstream.routes.Current();
-  const ModelRoute* route = table->Find(id);
-  if (route == nullptr || !MaySee(exchange, route->model)) {
-    co_return co_await RespondError(exchange, NotFound("the model '{}' does not exist", ValidText(id, 128)));
-  }
-  exchange.record.model = route->model;
-  v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, *route, exchange.request_id, exchange.executor());
+  const absl::StatusOr<const ModelRoute*> route = FindModelOfPath(*table, exchange);
+  if (!route.ok()) co_return co_await RespondError(exchange, route.status());
+  v1::ModelInfo info = co_await AskForModelInfo(serving.upstream, **route, exchange.request_id, exchange.executor());
   Response response;
-  response.body = json::serialize(ModelJson(*route, info));
+  response.body = json::serialize(ModelJson(**route, info));
   co_await exchange.Respond(std::move(response));
 }
 

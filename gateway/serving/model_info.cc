@@ -7,6 +7,7 @@
 #include "gateway/calls/unary_call.h"
 #include "gateway/routing/routes.h"
 #include "gateway/routing/worker_pool.h"
+#include "gateway/serving/served_request.h"
 
 namespace inferd::gateway {
 namespace {
@@ -45,6 +46,14 @@ Task<void> AskForOne(std::shared_ptr<Asked> asked, size_t index, Upstream& upstr
 }
 
 }  // namespace
+
+std::vector<const ModelRoute*> VisibleModels(const RouteTable& table, const ServedRequest& request) {
+  std::vector<const ModelRoute*> routes;
+  for (const ModelRoute& route : table.models()) {
+    if (MaySee(request, route.model)) routes.push_back(&route);
+  }
+  return routes;
+}
 
 Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route, std::string request_id,
                                     Executor executor) {

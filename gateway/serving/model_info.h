@@ -1,5 +1,6 @@
-// What is known of a model: its route, and what its worker tells.
+// What is known of models: which a caller may see, and what their workers tell.
 //
+//   std::vector<const ModelRoute*> routes = VisibleModels(*table, request);
 //   v1::ModelInfo info = co_await AskForModelInfo(upstream, route, request_id, executor);
 #pragma once
 
@@ -10,6 +11,11 @@
 #include "gateway/routing/upstream.h"
 
 namespace inferd::gateway {
+
+struct ServedRequest;
+
+// Those that the request's key may use, in the table's order. The table has to outlive them.
+std::vector<const ModelRoute*> VisibleModels(const RouteTable& table, const ServedRequest& request);
 
 // Name, aliases, state, version and times are always set; the rest only if a worker serves and answers at once.
 Task<v1::ModelInfo> AskForModelInfo(Upstream& upstream, const ModelRoute& route, std::string request_id,
