@@ -44,7 +44,7 @@ absl::Status MessageAnswer::Add(uint32_t, const v1::GenerateEvent& event, std::s
     prompt_tokens_ = accepted.prompt_tokens();
     if (!accepted.model().empty()) options_.model = accepted.model();
     for (const v1::Warning& warning : accepted.warnings()) {
-      options_.warnings.push_back(ShownWarning(warning, options_.names.NameOf(warning.field())));
+      options_.warnings.push_back(ShownWarning(warning, NameOf(warning.field())));
     }
     if (stream != nullptr) AppendEvent("message_start", {{"message", Message()}}, *stream);
   } else if (event.has_delta()) {
@@ -169,6 +169,6 @@ std::string MessageAnswer::Body() {
   return json::serialize(message);
 }
 
-absl::Status MessageAnswer::WithClientNames(const absl::Status& status) const { return options_.names.Rename(status); }
+std::string MessageAnswer::NameOf(std::string_view field) const { return options_.names.NameOf(field); }
 
 }  // namespace inferd::gateway

@@ -33,7 +33,7 @@ class MessageAnswer : public Answer {
   absl::Status Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* stream) override;
   void AppendEnd(std::string& stream) override;
   std::string Body() override;
-  absl::Status WithClientNames(const absl::Status& status) const override;
+  std::string NameOf(std::string_view field) const override;
 
  private:
   enum class Kind { kText, kThinking, kToolUse };

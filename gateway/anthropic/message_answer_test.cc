@@ -363,7 +363,7 @@ TEST(MessageAnswer, FailsAsItsChoiceDid) {
   std::string stream;
   const absl::Status status = answer.Add(0, failed, &stream);
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(MessageOf(answer.WithClientNames(status)), "stop_sequences: bad");
+  EXPECT_EQ(MessageOf(WithField(status, answer.NameOf(FieldOf(status)))), "stop_sequences: bad");
   EXPECT_EQ(stream, "");
 }
 

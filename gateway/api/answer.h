@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -27,8 +28,8 @@ class Answer {
   virtual void AppendEnd(std::string& stream) = 0;
   // After the last event.
   virtual std::string Body() = 0;
-  // An error of the worker with the field as the client calls it.
-  virtual absl::Status WithClientNames(const absl::Status& status) const = 0;
+  // What the client calls a field of the contract, for errors of the worker.
+  virtual std::string NameOf(std::string_view field) const = 0;
 };
 
 }  // namespace inferd::gateway

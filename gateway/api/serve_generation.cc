@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/base/status.h"
 #include "gateway/api/respond.h"
 #include "gateway/auth/access.h"
 #include "gateway/calls/generation_set.h"
@@ -12,13 +13,17 @@ namespace {
 
 using std::chrono::steady_clock;
 
+absl::Status WithClientName(const absl::Status& status, const Answer& answer) {
+  return WithField(status, answer.NameOf(FieldOf(status)));
+}
+
 // The status with which the batch ends the answer, if it does.
 std::optional<absl::Status> AddBatch(const GenerationSet::Batch& batch, Answer& answer, std::string* stream) {
   for (const auto& [prompt, event] : batch.events) {
     absl::Status added = answer.Add(prompt, event, stream);
-    if (!added.ok()) return answer.WithClientNames(added);
+    if (!added.ok()) return WithClientName(added, answer);
   }
-  if (batch.end) return answer.WithClientNames(*batch.end);
+  if (batch.end) return WithClientName(*batch.end, answer);
   return std::nullopt;
 }
 
@@ -52,7 +57,7 @@ Task<void> SendStream(const Serving& serving, Exchange& exchange, GenerationSet&
   GenerationSet::Batch batch = co_await set.Next(TimePoint::max());
   times.Take(batch);
   if (batch.events.empty()) {
-    co_await RespondError(exchange, answer.WithClientNames(batch.end.value_or(absl::OkStatus())));
+    co_await RespondError(exchange, WithClientName(batch.end.value_or(absl::OkStatus()), answer));
     co_return;
   }
   Response head;

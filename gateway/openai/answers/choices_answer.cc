@@ -77,8 +77,8 @@ absl::Status ChoicesAnswer::Add(uint32_t prompt, const v1::GenerateEvent& event,
   return absl::OkStatus();
 }
 
-absl::Status ChoicesAnswer::WithClientNames(const absl::Status& status) const {
-  return WithFieldNames(WithConstraintName(status, options_.constraint_name), FieldNames());
+std::string ChoicesAnswer::NameOf(std::string_view field) const {
+  return ClientName(ConstraintName(field, options_.constraint_name), FieldNames());
 }
 
 void ChoicesAnswer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) {
@@ -86,8 +86,7 @@ void ChoicesAnswer::TakeAccepted(uint32_t prompt, const v1::Accepted& accepted) 
   if (!accepted.model().empty()) model_ = accepted.model();
   if (prompt > 0) return;  // warnings are the same for all prompts
   for (const v1::Warning& warning : accepted.warnings()) {
-    const std::string field = ConstraintName(warning.field(), options_.constraint_name);
-    warnings_.push_back(ShownWarning(warning, ClientName(field, FieldNames())));
+    warnings_.push_back(ShownWarning(warning, NameOf(warning.field())));
   }
 }
 

@@ -42,7 +42,7 @@ class ChoicesAnswer : public Answer {
   absl::Status Add(uint32_t prompt, const v1::GenerateEvent& event, std::string* sse) override;
   void AppendEnd(std::string& sse) override;
   std::string Body() override;
-  absl::Status WithClientNames(const absl::Status& status) const override;
+  std::string NameOf(std::string_view field) const override;
 
   const v1::Usage& usage() const { return usage_; }
 
