@@ -24,6 +24,8 @@ inline std::vector<const Kernels*> RunnableVariants() {
   return variants;
 }
 
+inline const Kernels& Reference() { return *SelectKernels("reference"); }
+
 // Normal deviates times `scale`.
 inline std::vector<float> Random(uint64_t seed, size_t n, float scale = 1.0f) {
   std::mt19937_64 random(seed);

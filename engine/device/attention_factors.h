@@ -1,6 +1,6 @@
 // What attention multiplies scores and queries by, by head and by position.
 //
-//   std::vector<float> slopes = AlibiSlopes(spec.heads, spec.alibi_max_bias);   // empty without biases
+//   std::vector<float> slopes = AlibiSlopes(layer.attention);   // empty without biases
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,6 @@ using gpu_emulator::LaneOrder;
 using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
-const Kernels& Reference() { return *SelectKernels("reference"); }
-
 struct Case {
   PageShape shape;
   int32_t group;

@@ -23,9 +23,8 @@ TEST(EmbeddingOnGpu, GivesTheReferencesRows) {
     const std::vector<int32_t> ids = {3, 0, 4, 3};
     std::vector<float> expected(ids.size() * k), got(expected.size());
     for (size_t i = 0; i < ids.size(); ++i) {
-      SelectKernels("reference")
-          ->dequantize_row(type, table.bytes.data() + static_cast<size_t>(ids[i]) * table.row_bytes, k,
-                           expected.data() + i * k);
+      Reference().dequantize_row(type, table.bytes.data() + static_cast<size_t>(ids[i]) * table.row_bytes, k,
+                                 expected.data() + i * k);
     }
     auto* const on_device = static_cast<uint8_t*>(stream->Allocate(table.bytes.size()));
     auto* const which = static_cast<int32_t*>(stream->Allocate(ids.size() * sizeof(int32_t)));

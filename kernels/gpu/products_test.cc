@@ -21,8 +21,6 @@ using gpu_emulator::LaneOrder;
 using gpu_emulator::Launcher;
 using gpu_emulator::OnDevice;
 
-const Kernels& Reference() { return *SelectKernels("reference"); }
-
 uint32_t RoundUpDivide(int64_t a, int64_t b) { return static_cast<uint32_t>((a + b - 1) / b); }
 
 std::vector<uint8_t> QuantizedByReference(ActivationFormat format, const std::vector<float>& x, int64_t rows,

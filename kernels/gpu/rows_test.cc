@@ -21,8 +21,6 @@ using gpu_emulator::OnDevice;
 constexpr int64_t kLengths[] = {1, 2, 15, 16, 17, 33, 100, 257, 640};
 constexpr int64_t kRows = 3;
 
-const Kernels& Reference() { return *SelectKernels("reference"); }
-
 // Rows of n floats of different size, among them awkward ones.
 std::vector<float> Rows(int64_t n) {
   std::vector<float> x = Random(1, static_cast<size_t>(kRows * n), 3.0f);

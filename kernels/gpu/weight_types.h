@@ -117,27 +117,27 @@ struct TypeQ3_K {
   }
 };
 
-struct TypeQ4_K {
-  static constexpr TensorType kType = TensorType::kQ4_K;
+// What Q4_K and Q5_K begin with: scale and minimum of the block, then those of its groups.
+struct SixBitBlock {
   static constexpr Product kProduct = Product::kSuperMinimum;
-  static constexpr int kElements = 256, kBytes = 144, kScaleElements = 32;
+  static constexpr int kElements = 256, kScaleElements = 32;
   static GPU_DEVICE float Scale(const uint8_t* b) { return LoadHalf(b); }
   static GPU_DEVICE float Minimum(const uint8_t* b) { return LoadHalf(b + 2); }
   static GPU_DEVICE int GroupScale(const uint8_t* b, int j) { return SixBitScale(b + 4, j / 2); }
   static GPU_DEVICE int GroupMinimum(const uint8_t* b, int j) { return SixBitMinimum(b + 4, j / 2); }
+};
+
+struct TypeQ4_K : SixBitBlock {
+  static constexpr TensorType kType = TensorType::kQ4_K;
+  static constexpr int kBytes = 144;
   static GPU_DEVICE uint32_t Word(const uint8_t* b, int w) {
     return Nibbles(Load32(b + 16 + w / 16 * 32 + w % 8 * 4), w / 8 % 2 != 0);
   }
 };
 
-struct TypeQ5_K {
+struct TypeQ5_K : SixBitBlock {
   static constexpr TensorType kType = TensorType::kQ5_K;
-  static constexpr Product kProduct = Product::kSuperMinimum;
-  static constexpr int kElements = 256, kBytes = 176, kScaleElements = 32;
-  static GPU_DEVICE float Scale(const uint8_t* b) { return LoadHalf(b); }
-  static GPU_DEVICE float Minimum(const uint8_t* b) { return LoadHalf(b + 2); }
-  static GPU_DEVICE int GroupScale(const uint8_t* b, int j) { return SixBitScale(b + 4, j / 2); }
-  static GPU_DEVICE int GroupMinimum(const uint8_t* b, int j) { return SixBitMinimum(b + 4, j / 2); }
+  static constexpr int kBytes = 176;
   static GPU_DEVICE uint32_t Word(const uint8_t* b, int w) {
     const uint32_t fifth = Load32(b + 16 + w % 8 * 4) >> (w / 8) & 0x01010101u;
     return Nibbles(Load32(b + 48 + w / 16 * 32 + w % 8 * 4), w / 8 % 2 != 0) | fifth << 4;

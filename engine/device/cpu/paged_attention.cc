@@ -7,6 +7,7 @@
 #include "engine/device/cache_layout.h"
 
 namespace inferd::device {
+
 PagedAttention::PagedAttention(const BlockContext& context) : Block(context), thread_scratch_(pool_.threads()) {
   for (const model::LayerSpec& layer : spec_.layers) alibi_slopes_.push_back(AlibiSlopes(layer.attention));
 }

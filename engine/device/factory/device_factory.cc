@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<Device>> CreatePart(std::shared_ptr<const model::
 
 std::vector<std::string> DeviceNames() {
   std::vector<std::string> names = {"cpu"};
-  if (MakeEmulatedGpu() != nullptr) names.emplace_back("emulated");
+  if (HasEmulatedGpu()) names.emplace_back("emulated");
   return names;
 }
 
@@ -50,8 +50,8 @@ absl::StatusOr<std::unique_ptr<Device>> CreateSplitDevice(std::shared_ptr<const 
   const auto layers = static_cast<int32_t>(model->spec().layers.size());
   std::vector<SplitDevice::Part> parts;
   LayerRange range;
+  const std::vector<std::string> names = DeviceNames();
   for (const LayerShare& share : shares) {
-    const std::vector<std::string> names = DeviceNames();
     if (std::find(names.begin(), names.end(), share.name) == names.end()) return Unknown(share.name);
     range = {range.end, share.layers == 0 ? layers : range.end + share.layers};
     if (range.end > layers || range.begin >= range.end) {

@@ -4,6 +4,8 @@
 
 namespace inferd::device {
 
+bool HasEmulatedGpu() { return true; }
+
 std::unique_ptr<kernels::gpu::GpuStream> MakeEmulatedGpu() { return kernels::gpu_emulator::MakeEmulatedStream(); }
 
 }  // namespace inferd::device

@@ -9,6 +9,7 @@
 
 namespace inferd::device {
 
+bool HasEmulatedGpu();
 std::unique_ptr<kernels::gpu::GpuStream> MakeEmulatedGpu();
 
 }  // namespace inferd::device

@@ -2,6 +2,8 @@
 
 namespace inferd::device {
 
+bool HasEmulatedGpu() { return false; }
+
 std::unique_ptr<kernels::gpu::GpuStream> MakeEmulatedGpu() { return nullptr; }
 
 }  // namespace inferd::device

@@ -48,10 +48,34 @@ class DeviceMemory {
   void* data_ = nullptr;
 };
 
+// Memory that is taken anew where more is needed than before; what it held is lost then.
+class GrowingMemory {
+ public:
+  explicit GrowingMemory(kernels::gpu::GpuStream& stream) : stream_(stream) {}
+
+  // RESOURCE_EXHAUSTED. No work that was enqueued before uses the memory.
+  absl::Status Reserve(int64_t bytes) {
+    if (bytes <= capacity_) return absl::OkStatus();
+    capacity_ = std::max(bytes, 2 * capacity_);
+    memory_ = DeviceMemory();
+    ASSIGN_OR_RETURN(memory_, DeviceMemory::Take(stream_, capacity_));
+    return absl::OkStatus();
+  }
+  template <typename T>
+  T* As() const {
+    return memory_.As<T>();
+  }
+
+ private:
+  kernels::gpu::GpuStream& stream_;
+  DeviceMemory memory_;
+  int64_t capacity_ = 0;
+};
+
 template <typename T>
 class DeviceArray {
  public:
-  explicit DeviceArray(kernels::gpu::GpuStream& stream) : stream_(stream) {}
+  explicit DeviceArray(kernels::gpu::GpuStream& stream) : stream_(stream), memory_(stream) {}
 
   std::vector<T>& host() { return host_; }
   const std::vector<T>& host() const { return host_; }
@@ -59,11 +83,7 @@ class DeviceArray {
   // RESOURCE_EXHAUSTED. No work that was enqueued before uses the array.
   absl::Status Upload() {
     const auto bytes = static_cast<int64_t>(host_.size() * sizeof(T));
-    if (bytes > capacity_) {
-      capacity_ = std::max(bytes, 2 * capacity_);
-      memory_ = DeviceMemory();
-      ASSIGN_OR_RETURN(memory_, DeviceMemory::Take(stream_, capacity_));
-    }
+    RETURN_IF_ERROR(memory_.Reserve(bytes));
     stream_.Copy(memory_.As<T>(), host_.data(), static_cast<size_t>(bytes));
     return absl::OkStatus();
   }
@@ -71,8 +91,7 @@ class DeviceArray {
  private:
   kernels::gpu::GpuStream& stream_;
   std::vector<T> host_;
-  DeviceMemory memory_;
-  int64_t capacity_ = 0;
+  GrowingMemory memory_;
 };
 
 }  // namespace inferd::device

@@ -64,14 +64,13 @@ absl::StatusOr<std::span<const kernels::TopEntry>> GpuHead::TopK(std::span<const
   CHECK(k >= 1 && k <= c_.spec.vocabulary_size);
   const auto row_entries = static_cast<size_t>(k);
   top_.resize(rows.size() * row_entries);
-  ASSIGN_OR_RETURN(const DeviceMemory best,
-                   DeviceMemory::Take(c_.gpu, kMostLogitsRows * k * static_cast<int64_t>(sizeof(kernels::TopEntry))));
+  RETURN_IF_ERROR(best_.Reserve(kMostLogitsRows * k * static_cast<int64_t>(sizeof(kernels::TopEntry))));
   for (size_t done = 0; done < rows.size();) {
     const size_t count = std::min<size_t>(rows.size() - done, kMostLogitsRows);
     RETURN_IF_ERROR(MakeLogits(rows.subspan(done, count)));
     c_.gpu.TopK(logits_.As<float>(), static_cast<int64_t>(count), c_.spec.vocabulary_size, k,
-                best.As<kernels::TopEntry>());
-    c_.gpu.Copy(top_.data() + done * row_entries, best.As<kernels::TopEntry>(),
+                best_.As<kernels::TopEntry>());
+    c_.gpu.Copy(top_.data() + done * row_entries, best_.As<kernels::TopEntry>(),
                 count * row_entries * sizeof(kernels::TopEntry));
     RETURN_IF_ERROR(WaitFor(c_.gpu));
     done += count;
@@ -92,9 +91,10 @@ absl::Status GpuHead::Project(const model::Linear& linear, std::span<const float
   CHECK(linear.weights.k == c_.spec.width && x.size() == static_cast<size_t>(c_.spec.width));
   vector_.host().assign(x.begin(), x.end());
   RETURN_IF_ERROR(vector_.Upload());
-  ASSIGN_OR_RETURN(const DeviceMemory out, c_.math.TakeFloats(linear.weights.rows));
-  c_.math.Multiply(linear, c_.math.Store(vector_.data(), 1, c_.spec.width, {&linear}, input_), 1, out.As<float>());
-  c_.gpu.Copy(y.data(), out.As<float>(), y.size() * sizeof(float));
+  RETURN_IF_ERROR(projected_.Reserve(linear.weights.rows * static_cast<int64_t>(sizeof(float))));
+  auto* const out = projected_.As<float>();
+  c_.math.Multiply(linear, c_.math.Store(vector_.data(), 1, c_.spec.width, {&linear}, input_), 1, out);
+  c_.gpu.Copy(y.data(), out, y.size() * sizeof(float));
   return WaitFor(c_.gpu);
 }
 

@@ -13,7 +13,12 @@ namespace inferd::device {
 class GpuHead {
  public:
   GpuHead(const GpuContext& context, const GpuResidual& stream)
-      : c_(context), stream_(stream), wanted_(context.gpu), vector_(context.gpu) {}
+      : c_(context),
+        stream_(stream),
+        wanted_(context.gpu),
+        vector_(context.gpu),
+        best_(context.gpu),
+        projected_(context.gpu) {}
 
   absl::Status Allocate();
   absl::StatusOr<std::span<float>> Hidden(std::span<const int32_t> rows);
@@ -31,7 +36,8 @@ class GpuHead {
   InputBuffers input_;
   DeviceArray<int32_t> wanted_;
   DeviceArray<float> vector_;
-  DeviceMemory hidden_, logits_;  // [max_result_rows][n_embd], [kMostLogitsRows][n_vocab]
+  DeviceMemory hidden_, logits_;    // [max_result_rows][n_embd], [kMostLogitsRows][n_vocab]
+  GrowingMemory best_, projected_;  // [kMostLogitsRows][k], of one row
   std::vector<float> hidden_rows_, logits_rows_, log_sums_;
   std::vector<kernels::TopEntry> top_;
 };
